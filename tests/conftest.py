@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.cli.main import run
 from ksched_cli.cluster.cache import Cluster
 from tests.lanes import choose_lane
+from tests.running import Ksched, Printed
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,6 +26,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+
+
+@pytest.fixture
+def ksched(capsys: pytest.CaptureFixture[str]) -> Ksched:
+    def call(*arguments: str, code: int | None = None) -> Printed:
+        ended = run(list(arguments))
+        printed = Printed(*capsys.readouterr())
+        assert code is None or ended == code, printed.err
+        return printed
+
+    return call
 
 
 @pytest.fixture

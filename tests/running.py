@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.sources.loaded import Loaded
+
+
+class Printed(NamedTuple):
+    out: str
+    err: str
+
+
+class Ksched(Protocol):
+    """The fixture `ksched`: run the command in this process, check its exit code if `code` is given, and return what was
+    printed since the output was last read."""
+
+    def __call__(self, *arguments: str, code: int | None = None) -> Printed: ...
 
 
 compare = Simulator.compare

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.build_info import UNKNOWN, BuildInfo, read_build_info, version_of
-from ksched_cli.cli.main import run
+from tests.running import Ksched
 
 ROOT = Path(__file__).parent.parent
 CHANGELOG = (ROOT / ".github" / "CHANGELOG.md").read_text()
@@ -131,9 +131,8 @@ def test_sdist_and_wheel_have_the_version(clone: Path, tmp_path: Path) -> None:
     assert read(tmp_path / "installed") == ("1.2.3", commit, "2026-05-04")
 
 
-def test_ksched_version_shows_the_commit(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["version"]) == 0
-    shown = capsys.readouterr().out
+def test_ksched_version_shows_the_commit(ksched: Ksched) -> None:
+    shown = ksched("version", code=0).out
     if read_build_info(ROOT / "ksched_cli").commit:
         assert re.match(
             r"ksched \S+ \(commit [0-9a-f]{9} of \d{4}-\d\d-\d\d\), kube-scheduler 1\.\d+, Python 3\.", shown

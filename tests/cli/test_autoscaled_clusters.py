@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.cli.main import run
 from tests.cli.test_first_glance import on_a_terminal
 from tests.cli.test_size import without_times
 from tests.cli.transcripts import ROOT, same_as_golden
 from tests.lanes import sampled
+from tests.running import Ksched
 
 CLUSTERS = {
     "karpenter-eks": ("ml/trainer-7d4b9c-bbbbb", "ip-10-0-2-12.ec2.internal", "deploy/shop/web"),
@@ -57,13 +57,12 @@ def test_transcript(case: str, capsys: pytest.CaptureFixture[str], monkeypatch: 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("kind-")][:5])
 def test_without_node_pools_the_autoscaler_changes_nothing(
-    case: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    case: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     outputs = []
     for arguments in ((), ("--autoscaler", "none")):
-        run([*command_of(case).split(), *arguments])
-        outputs.append(capsys.readouterr().out)
+        outputs.append(ksched(*command_of(case).split(), *arguments).out)
     assert outputs[0] == outputs[1]
 
 
@@ -71,25 +70,20 @@ def test_without_node_pools_the_autoscaler_changes_nothing(
 @pytest.mark.parametrize("command", ["simulate", "check", "explain", "drain", "diff", "capacity"])
 @pytest.mark.parametrize("output", ["html", "markdown"])
 def test_pages_and_markdown_have_the_nodes_that_karpenter_adds(
-    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, output: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     words = command_of(f"karpenter-eks-{command}")
     if command == "explain":
         words = words.replace("ml/trainer-7d4b9c-bbbbb", "batch/report-7d4b9c-bbbbb")
-    run([*words.split(), "-o", output])
-    shown = capsys.readouterr().out
+    shown = ksched(*words.split(), "-o", output).out
     assert re.search(r"\d+ nodes? that Karpenter adds: \$", shown)
     assert "m7g.4xlarge" in shown
 
 
-def test_a_stored_document_is_a_page_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stored_document_is_a_page_too(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     document = tmp_path / "found.json"
-    run([*command_of("karpenter-eks-simulate").split(), "-o", "json"])
-    document.write_text(capsys.readouterr().out)
+    document.write_text(ksched(*command_of("karpenter-eks-simulate").split(), "-o", "json").out)
     assert json.loads(document.read_text())["autoscaling"]["newNodes"]
-    assert run(["report", str(document)]) == 0
-    assert re.search(r"\d+ nodes? that Karpenter adds: \$", capsys.readouterr().out)
+    assert re.search(r"\d+ nodes? that Karpenter adds: \$", ksched("report", str(document), code=0).out)

@@ -18,7 +18,7 @@ from tests.autoscale.karpenter.test_recordings import differences, recorded
 from tests.builders import write_list as write
 from tests.cli.karpenter import KARPENTER_DEMO, TYPE, document_of, managed, node_pool, pending, requesting, running_on
 from tests.cli.transcripts import DEMO, ROOT, same_as_golden
-from tests.running import prepare
+from tests.running import Ksched, prepare
 
 
 def simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str, items: Any = ()) -> tuple[int, Any]:
@@ -29,12 +29,9 @@ def simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: st
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-def test_transcript_of_the_demo(
-    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transcript_of_the_demo(columns: int, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert run(["demo", "--autoscaled"]) == 0
-    same_as_golden(f"demo-autoscaled-{columns}", capsys.readouterr().out, columns=columns)
+    same_as_golden(f"demo-autoscaled-{columns}", ksched("demo", "--autoscaled", code=0).out, columns=columns)
 
 
 @pytest.mark.parametrize("name", ["mixed-2402", "existing-1402", "minvalues-1208", "reserved-2304", "unplaceable-2220"])
@@ -72,7 +69,7 @@ def test_pods_of_manifests_get_new_nodes_too(tmp_path: Path, catalog: str, capsy
 
 
 def test_check_is_green_where_a_new_node_takes_the_pods(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     template = {
@@ -85,30 +82,25 @@ def test_check_is_green_where_a_new_node_takes_the_pods(
     monkeypatch.chdir(tmp_path)
     write(Path("api.json"), workload)
     arguments = ["check", "-f", "api.json", "--from", KARPENTER_DEMO]
-    assert run(arguments) == 0
-    same_as_golden("check-autoscaled-80", capsys.readouterr().out)
+    same_as_golden("check-autoscaled-80", ksched(*arguments, code=0).out)
     assert run([*arguments, "--fail-on", "new-node"]) == 1
-    assert run([*arguments, "--autoscaler", "none"]) == 1
-    capsys.readouterr()
-    assert run([*arguments, "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    ksched(*arguments, "--autoscaler", "none", code=1)
+    document = json.loads(ksched(*arguments, "-o", "json", code=0).out)
     assert len(document["autoscaling"]["newNodes"]) == 4
     assert [each["message"] for each in document["autoscaling"]["unplaced"]] != []
 
 
-def test_explain_has_the_reason_of_each_node_pool(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_has_the_reason_of_each_node_pool(ksched: Ksched) -> None:
     arguments = ["explain", "--from", KARPENTER_DEMO, "-o", "json", "--no-fixes"]
-    assert run([*arguments, "shop/legacy-9a7c-hhhhh"]) == 1
-    found = json.loads(capsys.readouterr().out)["autoscaling"]
+    found = json.loads(ksched(*arguments, "shop/legacy-9a7c-hhhhh", code=1).out)["autoscaling"]
     assert found["newNodes"] == []
     assert found["unplaced"][0]["codes"] == {"general": "limit", "gpu": "taint"}
-    assert run([*arguments, "shop/train-6f4d-ggggg"]) == 0
-    found = json.loads(capsys.readouterr().out)["autoscaling"]
+    found = json.loads(ksched(*arguments, "shop/train-6f4d-ggggg", code=0).out)["autoscaling"]
     assert [each["cheapest"]["instanceType"] for each in found["newNodes"]] == ["g4dn.xlarge"]
     assert run([*arguments, "shop/train-6f4d-ggggg", "--autoscaler", "none"]) == 1
 
 
-def test_drain_moves_pods_to_new_nodes(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drain_moves_pods_to_new_nodes(tmp_path: Path, catalog: str, ksched: Ksched) -> None:
     resources = {"cpu": "4", "memory": "16Gi", "pods": "50"}
     ready = {"capacity": resources, "allocatable": resources, "conditions": [{"type": "Ready", "status": "True"}]}
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "old", "uid": "old"}, "status": ready}
@@ -125,8 +117,7 @@ def test_drain_moves_pods_to_new_nodes(tmp_path: Path, catalog: str, capsys: pyt
     running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     cluster = write(tmp_path / "cluster.json", node_pool(), node, replica_set, running)
     arguments = ["drain", "old", "--from", cluster, "--instance-types", catalog, "-o", "json"]
-    assert run(arguments) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(ksched(*arguments, code=0).out)
     new = document["autoscaling"]["newNodes"]
     assert [each["name"] for each in new] == ["general-1"]
     assert [each["node"] for each in document["final"] if each["pod"] in new[0]["pods"]] == ["general-1"]

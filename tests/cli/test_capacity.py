@@ -13,6 +13,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats
+from tests.running import Ksched
 
 CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
@@ -32,36 +33,28 @@ NODE = make_node("n").doc()
         pytest.param("capacity-help", ["--help"], 0, id="help"),
     ],
 )
-def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["capacity", "--from", CLUSTER, *arguments]) == code
-    shown = without_stats(capsys.readouterr().out)
+def test_transcript(name: str, arguments: list[str], code: int, ksched: Ksched) -> None:
+    shown = without_stats(ksched("capacity", "--from", CLUSTER, *arguments, code=code).out)
     same_as_golden(name, shown, columns=None if name == "capacity-yaml" else 80)
 
 
-def test_many_nodes_are_summed_up_by_what_keeps_the_next_one_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_many_nodes_are_summed_up_by_what_keeps_the_next_one_out(tmp_path: Path, ksched: Ksched) -> None:
     nodes = [make_node(f"n{index:02}").allocatable(cpu="2", memory="1Gi", pods=9).doc() for index in range(30)]
     nodes += [make_node(f"s{index:02}").allocatable(cpu="8", memory="1Gi", pods=3).doc() for index in range(20)]
     nodes += [make_node(f"t{index:02}").taint("gpu").doc() for index in range(5)]
     manifest = write_list(tmp_path / "m.json", make_pod("web").requests(cpu="600m").doc())
     cluster = write_list(tmp_path / "c.json", *nodes)
-    assert run(["capacity", "--from", cluster, "-f", manifest]) == 0
-    shown = capsys.readouterr().out
+    shown = ksched("capacity", "--from", cluster, "-f", manifest, code=0).out
     same_as_golden("capacity-many-nodes", shown)
-    run(["capacity", "--from", cluster, "-f", manifest, "-o", "wide"])
-    assert len(capsys.readouterr().out.splitlines()) > 55
+    assert len(ksched("capacity", "--from", cluster, "-f", manifest, "-o", "wide").out.splitlines()) > 55
 
 
-def test_a_pod_that_runs_can_be_the_pattern(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pod_that_runs_can_be_the_pattern(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     """`kubectl get pod … -o yaml | ksched capacity -f -`: its node, its name and its status are not copied."""
     there = make_pod("web").requests(cpu="1").on("n").phase("Running").uid("u").started("2026-01-01T00:00:00Z").doc()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(there).encode())))
     cluster = write_list(tmp_path / "c.json", NODE, there)
-    assert run(["capacity", "--from", cluster, "-f", "-", "-o", "name"]) == 0
-    assert capsys.readouterr().out == "web\t3\n"
+    assert ksched("capacity", "--from", cluster, "-f", "-", "-o", "name", code=0).out == "web\t3\n"
 
 
 @pytest.mark.parametrize(
@@ -78,10 +71,10 @@ def test_exit_codes(tmp_path: Path, pod: Any, options: list[str], code: int, out
     assert run(["capacity", "--from", cluster, "-f", manifest, "-o", output, *options]) == code
 
 
-def test_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", NODE, make_node("t").taint("gpu").doc())
-    run(
-        [
+    document = json.loads(
+        ksched(
             "capacity",
             "--from",
             cluster,
@@ -89,9 +82,8 @@ def test_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
             write_list(tmp_path / "m.json", make_pod("w").requests(cpu="1500m").doc()),
             "-o",
             "json",
-        ]
+        ).out
     )
-    document = json.loads(capsys.readouterr().out)
     assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Capacity")
     assert document["stats"]["nodes"] == 2
     (entry,) = document["capacities"]
@@ -150,9 +142,8 @@ def test_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         pytest.param(["-f", "-", "--from", "-"], ["cannot both read stdin"], id="stdin twice"),
     ],
 )
-def test_mistakes(arguments: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["capacity", "--from", CLUSTER, *arguments]) == 2
-    captured = capsys.readouterr()
+def test_mistakes(arguments: list[str], expected: list[str], ksched: Ksched) -> None:
+    captured = ksched("capacity", "--from", CLUSTER, *arguments, code=2)
     assert captured.out == ""
     assert [line for line in expected if line not in captured.err] == []
     assert "Traceback" not in captured.err
@@ -172,7 +163,7 @@ def test_manifests_without_pods_are_nothing_to_count(tmp_path: Path, capsys: pyt
     assert "there is no pod and no workload to count" in capsys.readouterr().err
 
 
-def test_same_names_are_told_apart_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_same_names_are_told_apart_by_kind(tmp_path: Path, ksched: Ksched) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     replica_set = {
         "apiVersion": "apps/v1",
@@ -183,7 +174,5 @@ def test_same_names_are_told_apart_by_kind(tmp_path: Path, capsys: pytest.Captur
     manifest = write_list(tmp_path / "m.json", make_pod("web").requests(cpu="1").doc(), replica_set)
     cluster = write_list(tmp_path / "c.json", NODE)
     base = ["capacity", "--from", cluster, "-f", manifest, "--max", "6", "-o", "name", "--mix"]
-    assert run([*base, "pod/web=1,replicaset/web=2"]) == 0
-    assert capsys.readouterr().out == "pod/web\t2\nreplicaset/web\t4\n"
-    assert run([*base, "web=1"]) == 2
-    assert "did you mean pod/web?" in capsys.readouterr().err
+    assert ksched(*base, "pod/web=1,replicaset/web=2", code=0).out == "pod/web\t2\nreplicaset/web\t4\n"
+    assert "did you mean pod/web?" in ksched(*base, "web=1", code=2).err

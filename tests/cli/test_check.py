@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import ROOT, same_as_golden
+from tests.running import Ksched
 
 CLUSTER, DEPLOY = "fixtures/check/cluster.yaml", "fixtures/check/deploy"
 NODE, FITS = make_node("n").doc(), make_pod("p").doc()
@@ -44,11 +45,7 @@ def owned(name: str) -> dict[str, object]:
     ],
 )
 def test_the_first_lines_tell_who_pays_and_against_which_budget(
-    allowed: int | None,
-    against: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    allowed: int | None, against: str, tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     budget = {
@@ -60,13 +57,11 @@ def test_the_first_lines_tell_who_pays_and_against_which_budget(
     }
     objects = [NODE, HIGH, owned("low-1"), owned("low-2"), *([budget] if allowed else [])]
     arguments = ["--from", write_list(tmp_path / "c.json", *objects), "-f", write_list(tmp_path / "m.json", PREEMPTS)]
-    assert run(["check", *arguments]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = ksched("check", *arguments, code=0).out.splitlines()
     sentence = f"ReplicaSet default/low: 2 evicted{against}, 2 Pending in the end"
     assert lines[0] == "1 workload: fits, 1 warning, 2 pods evicted of ReplicaSet default/low (1 node)"
     assert lines[1] == f"fits only by evicting running pods: {sentence}"
-    run(["check", *arguments, "-o", "json"])
-    (loss,) = json.loads(capsys.readouterr().out)["losses"]
+    (loss,) = json.loads(ksched("check", *arguments, "-o", "json").out)["losses"]
     assert loss.get("budgets", []) == (["default/low"] if against else [])
 
 
@@ -100,9 +95,8 @@ def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.C
         pytest.param("explain-code-help", ["explain-code", "--help"], id="help of explain-code"),
     ],
 )
-def test_transcript_without_a_cluster(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(arguments) == 0
-    same_as_golden(name, capsys.readouterr().out)
+def test_transcript_without_a_cluster(name: str, arguments: list[str], ksched: Ksched) -> None:
+    same_as_golden(name, ksched(*arguments, code=0).out)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +139,8 @@ def test_files_may_follow_without_the_flag(tmp_path: Path, capsys: pytest.Captur
         pytest.param(["-l", "tier=front"], ["shop/web"], id="labels"),
     ],
 )
-def test_which_workloads_are_told(options: list[str], told: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    run(["check", "--from", CLUSTER, "-f", DEPLOY, "-o", "json", *options])
-    found = json.loads(capsys.readouterr().out)["workloads"]
+def test_which_workloads_are_told(options: list[str], told: list[str], ksched: Ksched) -> None:
+    found = json.loads(ksched("check", "--from", CLUSTER, "-f", DEPLOY, "-o", "json", *options).out)["workloads"]
     assert [each["workload"].split()[1] for each in found] == told
 
 
@@ -167,9 +160,8 @@ def test_which_workloads_are_told(options: list[str], told: list[str], capsys: p
         ),
     ],
 )
-def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", *arguments]) == 2
-    captured = capsys.readouterr()
+def test_mistakes(arguments: list[str], expected: str, ksched: Ksched) -> None:
+    captured = ksched("check", *arguments, code=2)
     assert captured.out == ""
     assert expected in captured.err
     assert "Traceback" not in captured.err
@@ -182,9 +174,8 @@ def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFix
         pytest.param(f"{DEPLOY}/wbe.yaml", "did you mean fixtures/check/deploy/web.yaml?", id="a name misspelt"),
     ],
 )
-def test_files_that_cannot_be_read_are_findings(name: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "--from", CLUSTER, "-f", name]) == 2
-    captured = capsys.readouterr()
+def test_files_that_cannot_be_read_are_findings(name: str, expected: str, ksched: Ksched) -> None:
+    captured = ksched("check", "--from", CLUSTER, "-f", name, code=2)
     assert expected in " ".join(captured.out.split())
     assert captured.err == ""
 
@@ -195,14 +186,13 @@ def test_every_mistake_in_the_manifests_is_told_at_once(tmp_path: Path, capsys: 
     assert capsys.readouterr().out.count("lots") == 2
 
 
-def test_strategies_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strategies_that_cannot_be_read(tmp_path: Path, ksched: Ksched) -> None:
     text = (ROOT / DEPLOY / "web.yaml").read_text().replace("maxSurge: 1", "maxSurge: 1 or so")
     text = text.replace("maxUnavailable: 0", "maxUnavailable: -1").replace(
         "  strategy:", "  strategy:\n    type: Rolling"
     )
     (tmp_path / "m.yaml").write_text(text)
-    assert run(["check", "--from", CLUSTER, "-f", str(tmp_path / "m.yaml")]) == 2
-    told = " ".join(capsys.readouterr().out.split())
+    told = " ".join(ksched("check", "--from", CLUSTER, "-f", str(tmp_path / "m.yaml"), code=2).out.split())
     assert 'spec.strategy.type: Unsupported value: "Rolling": supported values: "Recreate", "RollingUpdate"' in told
     assert 'spec.strategy.rollingUpdate.maxSurge: Invalid value: "1 or so": a valid percent string must be' in told
     assert "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: -1: must be greater than or equal to 0" in told
@@ -216,23 +206,20 @@ def test_strategies_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFi
         pytest.param(["KS104", "zzz", "rollout-deadlok"], ["no code zzz", "rollout-deadlock"], id="all at once"),
     ],
 )
-def test_unknown_codes(codes: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain-code", *codes]) == 2
-    told = capsys.readouterr()
+def test_unknown_codes(codes: list[str], expected: list[str], ksched: Ksched) -> None:
+    told = ksched("explain-code", *codes, code=2)
     assert told.out == ""
     assert [text for text in expected if text not in told.err] == []
 
 
-def test_codes_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain-code", "-o", "json"])
-    found = json.loads(capsys.readouterr().out)
+def test_codes_as_json(ksched: Ksched) -> None:
+    found = json.loads(ksched("explain-code", "-o", "json").out)
     assert found[0]["code"] == "KS001"
     assert set(found[0]) == {"code", "name", "level", "title", "meaning", "advice", "plugins"}
 
 
-def test_a_request_that_is_larger_than_every_node_has_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_that_is_larger_than_every_node_has_its_figures(ksched: Ksched) -> None:
     eks, job = ROOT / "fixtures" / "clusters" / "eks.yaml", ROOT / "fixtures" / "check" / "deploy" / "batch.json"
-    assert run(["check", "--from", str(eks), "-f", str(job), "-o", "json"]) == 1
-    findings = json.loads(capsys.readouterr().out)["findings"]
+    findings = json.loads(ksched("check", "--from", str(eks), "-f", str(job), "-o", "json", code=1).out)["findings"]
     (message,) = [each["message"] for each in findings if each["code"] == "KS102"]
     assert message.endswith("The pod requests cpu 4; the closest node has 3920m in all.")

@@ -41,6 +41,7 @@ from tests.builders import make_node, make_pod, write_list
 from tests.cli.sarif_shape import SHAPE
 from tests.cli.test_check import CLUSTER, DEPLOY, without_times
 from tests.cli.transcripts import ROOT, same_as_golden
+from tests.running import Ksched
 
 
 @pytest.fixture(autouse=True)
@@ -72,9 +73,8 @@ def check_of(*findings: Finding) -> Check:
 # JUnit
 
 
-def test_junit_has_what_jenkins_and_gitlab_read(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["check", "--from", CLUSTER, "-f", DEPLOY, "-o", "junit"])
-    root = ElementTree.fromstring(capsys.readouterr().out)
+def test_junit_has_what_jenkins_and_gitlab_read(ksched: Ksched) -> None:
+    root = ElementTree.fromstring(ksched("check", "--from", CLUSTER, "-f", DEPLOY, "-o", "junit").out)
     cases = root.findall("testsuite/testcase")
     assert root.tag == "testsuites"
     assert [root.get(name) for name in ("tests", "failures", "errors")] == ["5", "3", "0"]
@@ -169,15 +169,14 @@ def test_fingerprints_stay_when_lines_move_and_are_told_apart() -> None:
 
 
 def test_ten_annotations_of_a_kind_and_the_rest_in_the_summary(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     (tmp_path / "summary.md").write_text("what another tool wrote\n")
     pods = [make_pod(f"large-{at}").requests(cpu="9").doc() for at in range(13)]
     pods += [make_pod(f"held-{at}").gate("x").doc() for at in range(12)]
     cluster, manifests = write_list(tmp_path / "c.json", make_node("n").doc()), write_list(tmp_path / "m.json", *pods)
-    assert run(["check", "--from", cluster, "-f", manifests, "-o", "github"]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = ksched("check", "--from", cluster, "-f", manifests, "-o", "github", code=1).out.splitlines()
     kinds = Counter(line.split()[0] for line in lines if line.startswith("::"))
     assert kinds == {"::error": 10, "::notice": 10, "::group::5": 1, "::endgroup::": 1}
     rest = lines[lines.index("::endgroup::") - 5 : lines.index("::endgroup::")]

@@ -18,6 +18,7 @@ from ksched_cli.framework.interfaces import ScorePlugin
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.pipes import BROKEN_PIPE, run_without_a_reader
 from tests.cli.transcripts import CASE, ROOT, same_as_golden, without_stats
+from tests.running import Ksched
 
 
 @pytest.mark.parametrize(
@@ -35,11 +36,10 @@ from tests.cli.transcripts import CASE, ROOT, same_as_golden, without_stats
     ],
 )
 def test_transcript(
-    name: str, arguments: list[str], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, arguments: list[str], columns: int, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    run(arguments)
-    shown = without_stats(capsys.readouterr().out)
+    shown = without_stats(ksched(*arguments).out)
     same_as_golden(name, shown, columns=None if name in ("demo-yaml", "demo-name") else columns)
 
 
@@ -54,13 +54,12 @@ def shown_sessions() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("command", "output"), [pytest.param(*each, id=each[0]) for each in shown_sessions()])
 def test_the_readme_shows_what_the_command_prints(
-    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, output: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`[...]` stands for the rest."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(ROOT)
-    run(shlex.split(command)[1:])
-    printed = capsys.readouterr().out
+    printed = ksched(*shlex.split(command)[1:]).out
     beginning, cut, _ = output.partition("[...]\n")
     assert printed.startswith(beginning)
     assert cut or printed == beginning
@@ -88,9 +87,8 @@ def test_the_readmes_first_two_blocks_are_one_line_each() -> None:
     assert "pytest" in blocks[1]
 
 
-def test_json_detail_full_has_every_node(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_json_detail_full_has_every_node(ksched: Ksched) -> None:
+    document = json.loads(ksched("simulate", "--from", str(CASE), "-o", "json", "--detail", "full", code=0).out)
     assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Simulation")
     assert list(document) == [
         "apiVersion",
@@ -110,13 +108,11 @@ def test_json_detail_full_has_every_node(capsys: pytest.CaptureFixture[str]) -> 
     assert set(document["stats"]) == {"nodes", "pods", "loadSeconds", "scheduleSeconds", "podsPerSecond", "peakMiB"}
 
 
-def test_yaml_and_json_are_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_yaml_and_json_are_the_same_document(ksched: Ksched) -> None:
     import yaml
 
-    run(["demo", "-o", "json"])
-    from_json = json.loads(capsys.readouterr().out)
-    run(["demo", "-o", "yaml"])
-    from_yaml = yaml.safe_load(capsys.readouterr().out)
+    from_json = json.loads(ksched("demo", "-o", "json").out)
+    from_yaml = yaml.safe_load(ksched("demo", "-o", "yaml").out)
     assert from_json.pop("run")["command"] == "ksched demo -o json"
     del from_json["stats"], from_yaml["stats"], from_yaml["run"]
     assert from_yaml == from_json
@@ -155,10 +151,9 @@ def test_an_empty_cluster_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "no nodes available to schedule pods" in capsys.readouterr().out
 
 
-def test_two_sources_are_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_sources_are_one_cluster(tmp_path: Path, ksched: Ksched) -> None:
     sources = ["--from", write_list(tmp_path / "a.json", NODE), "--from", write_list(tmp_path / "b.json", FITS)]
-    assert run(["simulate", *sources, "-o", "name"]) == 0
-    assert capsys.readouterr().out == "pod/default/fits\tnode/n\n"
+    assert ksched("simulate", *sources, "-o", "name", code=0).out == "pod/default/fits\tnode/n\n"
 
 
 @pytest.mark.parametrize(
@@ -168,10 +163,9 @@ def test_two_sources_are_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixtu
         pytest.param(50, ["default/p00 and 43 more", "default/p44 and 5 more"], id="pods that are alike share a line"),
     ],
 )
-def test_many_pods_in_lines(pods: int, rows: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_pods_in_lines(pods: int, rows: list[str], tmp_path: Path, ksched: Ksched) -> None:
     documents = [make_pod(f"p{index:02}").requests(cpu="90m").doc() for index in range(pods)]
-    run(["simulate", "--from", write_list(tmp_path / "c.json", NODE, *documents)])
-    lines = capsys.readouterr().out.splitlines()
+    lines = ksched("simulate", "--from", write_list(tmp_path / "c.json", NODE, *documents)).out.splitlines()
     fit = min(pods, 44)
     failing = f"{pods - fit} unschedulable, " if pods > fit else ""
     assert lines[:2] == [f"{pods} pending pods: {failing}{fit} scheduled (1 node)", ""]
@@ -222,9 +216,8 @@ def test_the_table_ends_with_what_is_not_modelled(tmp_path: Path, capsys: pytest
         ),
     ],
 )
-def test_mistakes_on_the_command_line(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(arguments) == 2
-    captured = capsys.readouterr()
+def test_mistakes_on_the_command_line(arguments: list[str], expected: str, ksched: Ksched) -> None:
+    captured = ksched(*arguments, code=2)
     assert captured.out == ""
     assert expected in captured.err
     assert "Traceback" not in captured.err
@@ -243,28 +236,23 @@ SIMULATE = "simulate -n a -A --as-group x --values v --exit-zero --fail-on warni
         ("watch --from x -n a -A", ["-n and -A", "watch follows"]),
     ],
 )
-def test_all_contradictions_are_shown_at_once(
-    line: str, options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(line.split()) == 2
-    lines = capsys.readouterr().err.splitlines()
+def test_all_contradictions_are_shown_at_once(line: str, options: list[str], ksched: Ksched) -> None:
+    lines = ksched(*line.split(), code=2).err.splitlines()
     assert [each for each, option in zip(lines, options, strict=True) if not each.startswith(f"ksched: {option}")] == []
 
 
-def test_a_bug_is_told_without_a_traceback(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_told_without_a_traceback(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("ksched_cli.wiring.load_input", broken)
     monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
-    assert run(["demo"]) == 2
-    assert "a bug in ksched: ZeroDivisionError: oops" in capsys.readouterr().err
+    assert "a bug in ksched: ZeroDivisionError: oops" in ksched("demo", code=2).err
 
 
-def test_stdin(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdin(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CASE.read_bytes())))
-    assert run(["simulate", "--from", "-", "-o", "name"]) == 0
-    assert capsys.readouterr().out.startswith("pod/dev/new-0\tnode/node-1\n")
+    assert ksched("simulate", "--from", "-", "-o", "name", code=0).out.startswith("pod/dev/new-0\tnode/node-1\n")
 
 
 @pytest.mark.slow
@@ -272,14 +260,10 @@ def test_a_closed_pipe_is_not_an_error() -> None:
     assert run_without_a_reader("demo") == (BROKEN_PIPE, "")
 
 
-def test_colours_only_where_they_are_wanted(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(["demo"])
-    assert "\x1b[" not in capsys.readouterr().out
+def test_colours_only_where_they_are_wanted(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" not in ksched("demo").out
     monkeypatch.setenv("FORCE_COLOR", "1")
-    run(["demo"])
-    assert "\x1b[" in capsys.readouterr().out
+    assert "\x1b[" in ksched("demo").out
 
 
 class PrefersShortNames(ScorePlugin[None]):
@@ -303,11 +287,8 @@ def own_plugin(tmp_path: Path) -> list[str]:
     return ["simulate", "--from", cluster, "--config", str(config), "--plugin", f"{__name__}:PrefersShortNames"]
 
 
-def test_timings_name_every_plugin_and_where_those_of_ones_own_come_from(
-    own_plugin: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*own_plugin, "-o", "json", "--timings"]) == 0
-    timings = json.loads(capsys.readouterr().out)["stats"]["timings"]
+def test_timings_name_every_plugin_and_where_those_of_ones_own_come_from(own_plugin: list[str], ksched: Ksched) -> None:
+    timings = json.loads(ksched(*own_plugin, "-o", "json", "--timings", code=0).out)["stats"]["timings"]
     known = {(each["point"], each["plugin"]): each for each in timings}
     own = known["score", "PrefersShortNames"]
     assert (own["calls"], own["origin"], own["askedForEveryPod"]) == (1, f"{__name__}:PrefersShortNames", True)
@@ -317,13 +298,11 @@ def test_timings_name_every_plugin_and_where_those_of_ones_own_come_from(
     assert "askedForEveryPod" not in fit
     assert known["cycle", "(engine)"]["calls"] == 1
     assert all(each["seconds"] >= 0 for each in timings)
-    assert run([*own_plugin, "-o", "json"]) == 0
-    assert "timings" not in json.loads(capsys.readouterr().out)["stats"]
+    assert "timings" not in json.loads(ksched(*own_plugin, "-o", "json", code=0).out)["stats"]
 
 
-def test_timings_are_a_table_with_the_slowest_first(own_plugin: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*own_plugin, "--timings"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_timings_are_a_table_with_the_slowest_first(own_plugin: list[str], ksched: Ksched) -> None:
+    lines = ksched(*own_plugin, "--timings", code=0).out.splitlines()
     at = next(index for index, line in enumerate(lines) if line.startswith("POINT"))
     seconds = [float(re.search(r"(\d+\.\d+) +[\d.]+ µs$", line).group(1)) for line in lines[at + 1 :] if "µs" in line]  # type: ignore[union-attr]
     assert len(seconds) > 10
@@ -349,17 +328,15 @@ def test_timings_count_the_cycles_that_used_an_earlier_answer(
     assert found["(engine)", "cycle"]["calls"] == 5
 
 
-def test_a_plugin_that_is_asked_for_every_pod_is_listed_as_such(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plugins", "--plugin", f"{__name__}:PrefersShortNames", "-o", "json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
+def test_a_plugin_that_is_asked_for_every_pod_is_listed_as_such(ksched: Ksched) -> None:
+    listed = json.loads(ksched("plugins", "--plugin", f"{__name__}:PrefersShortNames", "-o", "json", code=0).out)
     assert [each["name"] for each in listed if each["askedForEveryPod"]] == ["PrefersShortNames"]
 
 
-def test_no_reuse_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_reuse_prints_the_same(ksched: Ksched) -> None:
     documents = []
     for extra in ([], ["--no-reuse"]):
-        run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full", *extra])
-        document = json.loads(capsys.readouterr().out)
+        document = json.loads(ksched("simulate", "--from", str(CASE), "-o", "json", "--detail", "full", *extra).out)
         del document["stats"], document["run"]
         documents.append(document)
     assert documents[0] == documents[1]
@@ -374,6 +351,5 @@ def test_no_reuse_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param("--frobnicate", "No such option: --frobnicate.\n", id="nothing near"),
     ],
 )
-def test_only_near_options_are_named(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["drain", option]) == 2
-    assert said in capsys.readouterr().err
+def test_only_near_options_are_named(option: str, said: str, ksched: Ksched) -> None:
+    assert said in ksched("drain", option, code=2).err

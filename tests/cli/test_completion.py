@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from ksched_cli.cli.completion import SCRIPTS, Shell
-from ksched_cli.cli.main import run
 from tests.cli.transcripts import ROOT
+from tests.running import Ksched
 
 DUMP = "fixtures/clusters/drain.yaml"
 FILES = {"bash": "ksched.bash", "zsh": "_ksched", "fish": "ksched.fish", "powershell": "ksched.ps1"}
@@ -24,9 +24,8 @@ def test_the_packaged_scripts_are_those_that_the_command_prints(shell: Shell) ->
     assert path.read_text() == generated
 
 
-def test_the_command_prints_the_script(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["completion", "bash"]) == 0
-    assert capsys.readouterr().out == (ROOT / "completions" / "ksched.bash").read_text()
+def test_the_command_prints_the_script(ksched: Ksched) -> None:
+    assert ksched("completion", "bash", code=0).out == (ROOT / "completions" / "ksched.bash").read_text()
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from ksched_cli.config.load import configuration_schema
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import release
 from ksched_cli.wiring import scheduler_spec
+from tests.running import Ksched
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 VALID = sorted(FIXTURES.glob("1.36/*/config.yaml"))
@@ -55,17 +56,15 @@ def test_view_as_json_and_as_nothing_else(capsys: pytest.CaptureFixture[str]) ->
     assert "'wide' is not one of 'json', 'yaml'" in capsys.readouterr().err
 
 
-def test_validate(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["config", "validate", str(VALID[0])]) == 0
-    assert capsys.readouterr().out == f"{VALID[0]}: valid\n"
+def test_validate(ksched: Ksched) -> None:
+    assert ksched("config", "validate", str(VALID[0]), code=0).out == f"{VALID[0]}: valid\n"
 
 
-def test_validate_tells_all_mistakes_of_all_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_tells_all_mistakes_of_all_files(ksched: Ksched) -> None:
     bad = [
         str(FIXTURES / "invalid-config-1.36" / name / "config.yaml") for name in ("preemption-args", "backoff-order")
     ]
-    assert run(["config", "validate", *bad, str(VALID[0])]) == 2
-    captured = capsys.readouterr()
+    captured = ksched("config", "validate", *bad, str(VALID[0]), code=2)
     assert captured.out == f"{VALID[0]}: valid\n"
     assert [line.split(": ")[2] for line in captured.err.splitlines()] == [
         "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage",
@@ -75,9 +74,8 @@ def test_validate_tells_all_mistakes_of_all_files(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-def test_the_schema_is_one_and_accepts_what_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["config", "schema"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_the_schema_is_one_and_accepts_what_is_valid(ksched: Ksched) -> None:
+    document = json.loads(ksched("config", "schema", code=0).out)
     jsonschema.Draft202012Validator.check_schema(document)
     validator = jsonschema.Draft202012Validator(document)
     for path in VALID:
@@ -90,9 +88,8 @@ def test_the_schema_refuses_wrong_types_and_names(name: str) -> None:
     assert not jsonschema.Draft202012Validator(configuration_schema(release("1.36"))).is_valid(document)
 
 
-def test_plugins_lists_every_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plugins", "-o", "json"]) == 0
-    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+def test_plugins_lists_every_one(ksched: Ksched) -> None:
+    found = {each["name"]: each for each in json.loads(ksched("plugins", "-o", "json", code=0).out)}
     assert found["TaintToleration"]["weight"] == 3
     assert found["NodeResourcesFit"]["extensionPoints"] == [
         "preFilter",
@@ -106,20 +103,18 @@ def test_plugins_lists_every_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(each["summary"] for each in found.values())
 
 
-def test_one_plugin_in_full(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_plugin_in_full(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert run(["plugins", "DefaultPreemption"]) == 0
-    shown = capsys.readouterr().out
+    shown = ksched("plugins", "DefaultPreemption", code=0).out
     assert "minCandidateNodesPercentage: 10" in shown
     assert "preEnqueue, postFilter" in shown
 
 
-def test_an_unknown_plugin_with_a_near_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plugins", "NodeResourceFit"]) == 2
-    assert "did you mean NodeResourcesFit?" in capsys.readouterr().err
+def test_an_unknown_plugin_with_a_near_name(ksched: Ksched) -> None:
+    assert "did you mean NodeResourcesFit?" in ksched("plugins", "NodeResourceFit", code=2).err
 
 
-def test_validate_warns_of_plugins_that_do_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_warns_of_plugins_that_do_not_exist(tmp_path: Path, ksched: Ksched) -> None:
     """kube-scheduler ignores a plugin that is disabled or configured and does not exist."""
     file = tmp_path / "s.yaml"
     file.write_text(
@@ -138,8 +133,7 @@ def test_validate_warns_of_plugins_that_do_not_exist(tmp_path: Path, capsys: pyt
         "  - name: NodeResourceFit\n"
         "    args: {scoringStrategy: {}}\n"
     )
-    assert run(["config", "validate", str(file)]) == 0
-    assert capsys.readouterr().err.replace(str(file), "s.yaml").splitlines() == [
+    assert ksched("config", "validate", str(file), code=0).err.replace(str(file), "s.yaml").splitlines() == [
         'ksched: warning: s.yaml:11: profiles[0].plugins.multiPoint.disabled[0]: plugin "Zzz" does not exist: '
         "to disable it has no effect",
         'ksched: warning: s.yaml:7: profiles[0].plugins.score.disabled[0]: plugin "ImageLocalty" does not exist: '

@@ -14,6 +14,7 @@ import yaml
 from ksched_cli.cli.main import run
 from ksched_cli.releases import DEFAULT_VERSION
 from tests.cli.transcripts import same_as_golden
+from tests.running import Ksched
 
 PACKED = """\
 apiVersion: kubescheduler.config.k8s.io/v1beta1
@@ -65,21 +66,18 @@ def _in_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("file", "text"), [("scheduler.yaml", PACKED), ("policy.cfg", POLICY)], ids=["configuration", "policy"]
 )
-def test_what_is_written_and_told(file: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_written_and_told(file: str, text: str, ksched: Ksched) -> None:
     Path(file).write_text(text)
-    assert run(["config", "migrate", file]) == 1
-    shown = capsys.readouterr()
+    shown = ksched("config", "migrate", file, code=1)
     same_as_golden(f"migrate-{Path(file).stem}", f"{shown.out}---\n{shown.err}", columns=None)
     Path("v1.yaml").write_text(shown.out)
     assert run(["config", "validate", "v1.yaml", "--kube-version", "1.36"]) == 0
-    assert run(["config", "migrate", "v1.yaml"]) == 0
-    assert capsys.readouterr().out.endswith(shown.out)
+    assert ksched("config", "migrate", "v1.yaml", code=0).out.endswith(shown.out)
 
 
-def test_notes_alone_are_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_alone_are_no_failure(ksched: Ksched) -> None:
     Path("c.yaml").write_text(V1BETA3)
-    assert run(["config", "migrate", "c.yaml", "--to", "v1", "-o", "json"]) == 0
-    shown = capsys.readouterr()
+    shown = ksched("config", "migrate", "c.yaml", "--to", "v1", "-o", "json", code=0)
     assert json.loads(shown.out) == {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -87,11 +85,10 @@ def test_notes_alone_are_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line.startswith("ksched: note: c.yaml: ") for line in shown.err.splitlines())
 
 
-def test_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_stdin(monkeypatch: pytest.MonkeyPatch, ksched: Ksched) -> None:
     inside = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"policy.cfg": POLICY}}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(inside).encode())))
-    assert run(["config", "migrate", "-"]) == 1
-    shown = capsys.readouterr()
+    shown = ksched("config", "migrate", "-", code=1)
     assert yaml.safe_load(shown.out)["extenders"][0]["httpTimeout"] == "2500ms"
     assert "ksched: warning: stdin:" in shown.err
 
@@ -142,10 +139,9 @@ def test_by_another_minor(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param([], "- 1", "expected a KubeSchedulerConfiguration", id="a list"),
     ],
 )
-def test_bad_input(arguments: list[str], text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input(arguments: list[str], text: str, said: str, ksched: Ksched) -> None:
     Path("c.yaml").write_text(text)
-    assert run(["config", "migrate", "c.yaml", *arguments]) == 2
-    shown = capsys.readouterr()
+    shown = ksched("config", "migrate", "c.yaml", *arguments, code=2)
     assert (shown.out, said in shown.err) == ("", True), shown.err
 
 
@@ -188,11 +184,10 @@ profiles:
 """
 
 
-def test_plugins_that_are_known_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plugins_that_are_known_by_name(ksched: Ksched) -> None:
     Path("c.yaml").write_text(COSCHEDULING)
     arguments = ["config", "migrate", "c.yaml", "--plugin", "Coscheduling", "--plugin", "LoadAware"]
-    assert run(arguments) == 0
-    (profile,) = yaml.safe_load(capsys.readouterr().out)["profiles"]
+    (profile,) = yaml.safe_load(ksched(*arguments, code=0).out)["profiles"]
     assert profile["plugins"] == {
         "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
         "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
@@ -201,8 +196,7 @@ def test_plugins_that_are_known_by_name(capsys: pytest.CaptureFixture[str]) -> N
         "score": {"enabled": [{"name": "LoadAware", "weight": 3}]},
     }
     assert profile["pluginConfig"] == [{"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 10}}]
-    assert run([*arguments, "--plugin", "Nobody"]) == 2
-    assert "--plugin Nobody: the file does not name it" in capsys.readouterr().err
+    assert "--plugin Nobody: the file does not name it" in ksched(*arguments, "--plugin", "Nobody", code=2).err
 
 
 NEW_POINT = """apiVersion: kubescheduler.config.k8s.io/v1
@@ -215,18 +209,16 @@ profiles:
 """
 
 
-def test_a_file_of_1_37_keeps_its_minor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_1_37_keeps_its_minor(ksched: Ksched) -> None:
     Path("scheduler.yaml").write_text(NEW_POINT)
-    assert run(["config", "migrate", "scheduler.yaml", "--kube-version", "1.37"]) == 0
-    assert "podGroupPostFilter" in capsys.readouterr().out
+    assert "podGroupPostFilter" in ksched("config", "migrate", "scheduler.yaml", "--kube-version", "1.37", code=0).out
 
 
-def test_to_1_37(capsys: pytest.CaptureFixture[str]) -> None:
+def test_to_1_37(ksched: Ksched) -> None:
     Path("scheduler.yaml").write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
     )
-    assert run(["config", "migrate", "scheduler.yaml", "--to-kube-version", "1.37"]) == 0
-    shown = capsys.readouterr()
+    shown = ksched("config", "migrate", "scheduler.yaml", "--to-kube-version", "1.37", code=0)
     assert "VolumeBinding scores nodes by their room for volumes in Kubernetes 1.37" in shown.err
     assert "apiVersion: kubescheduler.config.k8s.io/v1\n" in shown.out
 

@@ -11,6 +11,7 @@ from ksched_cli.cli.main import run
 from tests.builders import make_pod, write_list
 from tests.cli.test_size import without_times
 from tests.cli.transcripts import ROOT, same_as_golden
+from tests.running import Ksched
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
@@ -33,14 +34,12 @@ def test_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name", "markdown"])
-def test_formats(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["consolidate", "--from", FLEET, "--force", "-o", output]) == 0
-    assert capsys.readouterr().out
+def test_formats(output: str, ksched: Ksched) -> None:
+    assert ksched("consolidate", "--from", FLEET, "--force", "-o", output, code=0).out
 
 
-def test_the_document_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["consolidate", "--from", FLEET, "--force", "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_the_document_says_what_to_do(ksched: Ksched) -> None:
+    document = json.loads(ksched("consolidate", "--from", FLEET, "--force", "-o", "json", code=0).out)
     assert document["kind"] == "Consolidation"
     assert [
         command for step in document["steps"] for command in step["commands"] if command.startswith("kubectl drain")
@@ -58,12 +57,10 @@ def test_the_document_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> Non
         pytest.param(["--catalog", "/nowhere.yaml"], "no such file", id="catalog"),
     ],
 )
-def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["consolidate", "--from", FLEET, *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_mistakes(arguments: list[str], message: str, ksched: Ksched) -> None:
+    assert message in ksched("consolidate", "--from", FLEET, *arguments, code=2).err
 
 
-def test_an_input_without_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_input_without_nodes(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", {"apiVersion": "v1", "kind": "Pod", **make_pod("p").doc()})
-    assert run(["consolidate", "--from", cluster]) == 2
-    assert "no Node" in capsys.readouterr().err
+    assert "no Node" in ksched("consolidate", "--from", cluster, code=2).err

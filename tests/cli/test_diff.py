@@ -14,6 +14,7 @@ from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, owned, write_list
 from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden
 from tests.lanes import sampled
+from tests.running import Ksched
 
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
 CORPUS = ROOT / "fixtures" / "conformance" / "1.36"
@@ -38,9 +39,8 @@ SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
         pytest.param("diff-help", 0, ["--help"], id="help"),
     ], 4),
 )  # fmt: skip
-def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["diff", *arguments]) == code
-    shown = capsys.readouterr().out
+def test_transcript(name: str, code: int, arguments: list[str], ksched: Ksched) -> None:
+    shown = ksched("diff", *arguments, code=code).out
     same_as_golden(name, shown, columns=None if name.endswith("markdown") else 80)
 
 
@@ -112,14 +112,13 @@ def test_manifests_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(["diff", "--from", cluster, "-f", files[0], "--to-filename", files[1], "--exit-zero"]) == 0
 
 
-def test_pods_of_nodes_that_a_later_dump_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pods_of_nodes_that_a_later_dump_lacks(tmp_path: Path, ksched: Ksched) -> None:
     """A dump that was taken while nodes were lost has their pods still, and each node of them told once."""
     nodes = [make_node(f"n{index}").doc() for index in range(8)]
     pods = [owned(make_pod(f"web-{index}"), "ReplicaSet", "web").on(f"n{index % 8}").doc() for index in range(48)]
     before = write_list(tmp_path / "before.json", *nodes, *pods)
     after = write_list(tmp_path / "after.json", *nodes[:1], *pods)
-    assert run(["diff", "--from", before, "--to", after]) == 1
-    shown = capsys.readouterr().out
+    shown = ksched("diff", "--from", before, "--to", after, code=1).out
     assert shown.startswith("48 pods: 42 newly failing, 6 as before\n")
     (row,) = (" ".join(line.split()) for line in shown.splitlines() if "newly failing" in line and "pods of" in line)
     assert row == "42 pods of replicaset/default/web newly failing n1 and 6 more node gone"
@@ -135,9 +134,8 @@ def test_manifests_from_stdin_are_on_both_sides(
     assert capsys.readouterr().out.startswith("1 pod: none moves, 1 as before\n")
 
 
-def test_a_scenario_is_a_change_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["diff", "--from", FLEET, "--scenario", SCENARIO]) == 4
-    assert "expectation" not in capsys.readouterr().out
+def test_a_scenario_is_a_change_too(ksched: Ksched) -> None:
+    assert "expectation" not in ksched("diff", "--from", FLEET, "--scenario", SCENARIO, code=4).out
 
 
 @pytest.mark.parametrize(
@@ -151,9 +149,8 @@ def test_a_scenario_is_a_change_too(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["--from", FLEET, "--to-kube-version", "2"], "2", id="no version"),
     ],
 )  # fmt: skip
-def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["diff", *arguments]) == 2
-    captured = capsys.readouterr()
+def test_mistakes(arguments: list[str], expected: str, ksched: Ksched) -> None:
+    captured = ksched("diff", *arguments, code=2)
     assert captured.out == ""
     assert expected in captured.err
     assert "Traceback" not in captured.err

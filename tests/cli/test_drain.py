@@ -18,6 +18,7 @@ from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats
 from tests.lanes import examples, sampled
+from tests.running import Ksched
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 OVERRIDE = ["--ignore-daemonsets", "--force", "--delete-emptydir-data"]
@@ -35,9 +36,8 @@ OVERRIDE = ["--ignore-daemonsets", "--force", "--delete-emptydir-data"]
         pytest.param("drain-help", ["--help"], 0, id="help"),
     ],
 )  # fmt: skip
-def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["drain", "--from", SHOP, *arguments]) == code
-    shown = without_stats(capsys.readouterr().out)
+def test_transcript(name: str, arguments: list[str], code: int, ksched: Ksched) -> None:
+    shown = without_stats(ksched("drain", "--from", SHOP, *arguments, code=code).out)
     same_as_golden(name, shown, columns=None if name == "drain-yaml" else 80)
 
 
@@ -67,9 +67,8 @@ def test_exit_codes(tmp_path: Path, items: list[Any], arguments: list[str], code
     assert run(["drain", "--from", cluster, "-o", output, *arguments]) == code
 
 
-def test_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["drain", "--from", SHOP, "east-1", "--ignore-daemonsets", "-o", "json"])
-    document = json.loads(capsys.readouterr().out)
+def test_the_documents(ksched: Ksched) -> None:
+    document = json.loads(ksched("drain", "--from", SHOP, "east-1", "--ignore-daemonsets", "-o", "json").out)
     assert (document["apiVersion"], document["kind"], document["safe"]) == ("ksched/v1", "Drain", False)
     (node,) = document["nodes"]
     assert node["pods"][0] == {
@@ -80,8 +79,7 @@ def test_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
         "to": "west-2",
     }
     assert node["warnings"] == [{"message": "ignoring DaemonSet-managed Pods", "pods": ["kube-system/logs-east-1"]}]
-    run(["drain", "--from", SHOP, "--each", "zone", "--ignore-daemonsets", "-o", "json"])
-    trials = json.loads(capsys.readouterr().out)
+    trials = json.loads(ksched("drain", "--from", SHOP, "--each", "zone", "--ignore-daemonsets", "-o", "json").out)
     assert (trials["kind"], trials["each"]) == ("DrainList", "zone")
     assert [(trial["name"], trial["result"], len(trial["nodes"])) for trial in trials["trials"]] == [
         ("east", "blocked", 2),
@@ -184,9 +182,8 @@ def test_a_trial_has_the_worst_that_happens_as_its_result(
         pytest.param(["--each", "rack"], ["'rack'"], id="each what"),
     ],
 )
-def test_mistakes(arguments: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["drain", "--from", SHOP, *arguments]) == 2
-    captured = capsys.readouterr()
+def test_mistakes(arguments: list[str], expected: list[str], ksched: Ksched) -> None:
+    captured = ksched("drain", "--from", SHOP, *arguments, code=2)
     assert captured.out == ""
     assert [text for text in expected if text not in captured.err] == []
     assert "Traceback" not in captured.err
@@ -223,7 +220,7 @@ def test_the_line_of_each_trial_is_written_as_soon_as_its_result_is_known(
 
 @pytest.mark.parametrize("output", ["table", "wide"])
 def test_an_interrupted_command_prints_the_trials_that_are_done(
-    output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    output: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drain, begun = DrainRun.drain, []
 
@@ -234,8 +231,7 @@ def test_an_interrupted_command_prints_the_trials_that_are_done(
         return drain(self, nodes)
 
     monkeypatch.setattr(DrainRun, "drain", interrupted)
-    assert run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", output]) == 130
-    shown = capsys.readouterr()
+    shown = ksched("drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", output, code=130)
     assert "interrupted: 2 of 4 drains are done" in shown.err
     assert shown.out.splitlines()[0] == "2 nodes, each drained by itself: 0 safe, 2 blocked"
     assert [name in shown.out for name in ("east-1", "east-2")] == [True, True]

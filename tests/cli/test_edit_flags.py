@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.cli.main import run
 from tests.cli.transcripts import FLEET, same_as_golden, without_stats
+from tests.running import Ksched
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,19 @@ from tests.cli.transcripts import FLEET, same_as_golden, without_stats
         ),
     ],
 )
-def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", FLEET, *arguments]) == code
-    captured = capsys.readouterr()
+def test_transcript(name: str, code: int, arguments: list[str], ksched: Ksched) -> None:
+    captured = ksched("simulate", "--from", FLEET, *arguments, code=code)
     shown = without_stats(captured.out) + captured.err
     same_as_golden(name, shown, columns=None)
     assert all(len(line) <= 80 for line in captured.out.splitlines())
 
 
-def test_the_order_of_the_edits_is_fixed_and_not_that_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_order_of_the_edits_is_fixed_and_not_that_of_the_flags(ksched: Ksched) -> None:
     """A node is there before it is cordoned, whichever of the two is said first."""
     edits = [["--cordon", "new-node"], ["--add-node", "cpu=4,memory=8Gi"], ["--scale", "deploy/web=5"]]
     shown = []
     for order in (edits, edits[::-1]):
-        run(["simulate", "--from", FLEET, *(word for edit in order for word in edit), "-o", "name"])
-        shown.append(capsys.readouterr().out)
+        shown.append(ksched("simulate", "--from", FLEET, *(word for edit in order for word in edit), "-o", "name").out)
     assert shown[0] == shown[1]
     assert "node/new-node" in shown[0]  # the DaemonSet's pod, which tolerates the cordon
     assert shown[0].count("\n") == 3

@@ -13,6 +13,7 @@ from tests.builders import make_node, make_pod, write_list
 from tests.cli.test_pod_groups import pod_group
 from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden
 from tests.pod_groups import GANG, member
+from tests.running import Ksched
 
 API = "fixtures/clusters/api-deployment.yaml"
 SHAPES = "fixtures/catalogs/shop.yaml"
@@ -36,17 +37,15 @@ SHAPES = "fixtures/catalogs/shop.yaml"
     ],
 )
 def test_transcript(
-    name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, arguments: list[str], code: int, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    assert run(["explain", *arguments]) == code
-    shown = capsys.readouterr().out
+    shown = ksched("explain", *arguments, code=code).out
     same_as_golden(name, shown)
 
 
-def test_transcript_of_a_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain", "p", "--from", write_list(tmp_path / "c.json", *crowded()), "--node", "n1"])
-    shown = capsys.readouterr().out
+def test_transcript_of_a_preemption(tmp_path: Path, ksched: Ksched) -> None:
+    shown = ksched("explain", "p", "--from", write_list(tmp_path / "c.json", *crowded()), "--node", "n1").out
     same_as_golden("explain-preempts", shown)
 
 
@@ -84,9 +83,8 @@ def crowded() -> list[Any]:
         pytest.param(["pod/"], '"pod/" names no pod: write POD', id="a kind alone"),
     ],
 )
-def test_a_pod_that_cannot_be_meant(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", *arguments, "--from", DEMO]) == 2
-    output = capsys.readouterr()
+def test_a_pod_that_cannot_be_meant(arguments: list[str], said: str, ksched: Ksched) -> None:
+    output = ksched("explain", *arguments, "--from", DEMO, code=2)
     assert said in output.err
     assert output.out == ""
 
@@ -101,38 +99,33 @@ def test_a_name_in_several_namespaces_is_asked_back(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out.startswith("b/web: scheduled on n, 1 of 1 nodes fit")
 
 
-def test_a_finished_pod_is_nobodys_business(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_pod_is_nobodys_business(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("done").phase("Succeeded").doc())
-    assert run(["explain", "done", "--from", cluster]) == 2
-    assert "pod default/done has finished (Succeeded)" in capsys.readouterr().err
+    assert "pod default/done has finished (Succeeded)" in ksched("explain", "done", "--from", cluster, code=2).err
 
 
-def test_a_pod_of_another_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pod_of_another_scheduler(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("p").scheduler("volcano").doc())
-    assert run(["explain", "p", "--from", cluster]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(ksched("explain", "p", "--from", cluster, code=1).out.split())
     assert (
         'No profile is named "volcano", so this scheduler leaves the pod alone; the profile is default-scheduler.'
         in said
     )
 
 
-def test_of_the_pods_of_a_manifest_the_first_that_does_not_fit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_the_pods_of_a_manifest_the_first_that_does_not_fit(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", make_node("n").allocatable(cpu="3", memory="4Gi", pods=9).doc())
     template = {"metadata": {"labels": {"app": "web"}}, "spec": make_pod().requests(cpu="2").doc()["spec"]}
     replicas = {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": replicas}
     path = tmp_path / "web.json"
     path.write_text(json.dumps(workload))
-    assert run(["explain", "--from", cluster, "-f", str(path)]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(ksched("explain", "--from", cluster, "-f", str(path), code=1).out.split())
     assert "unschedulable, 0 of 1 nodes fit" in said
     assert "cpu: asks 2, 1 free of 3 (held by default/web-" in said
 
 
-def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, ksched: Ksched) -> None:
     items = [
         make_node("n1").allocatable(cpu=2, pods=20).doc(),
         make_node("n2").allocatable(cpu=1, pods=20).doc(),
@@ -141,37 +134,32 @@ def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, capsys: pytest.
         *(member(f"big-{index}", "big").doc() for index in (1, 2, 3)),
     ]
     cluster = write_list(tmp_path / "c.json", *items)
-    assert run(["explain", "big-1", "--from", cluster, "--feature-gates", GANG]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(ksched("explain", "big-1", "--from", cluster, "--feature-gates", GANG, code=1).out.split())
     assert "1 of 2 nodes lacks cpu; 1 node would take it, and yet: pod group is unschedulable" in said
     assert "It belongs to group default/big, which has one cycle" in said
     assert "delete pod/default/old (1 cpu on n2) -> n1" in said
 
 
-def test_a_pod_in_a_namespace_that_is_being_deleted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pod_in_a_namespace_that_is_being_deleted(tmp_path: Path, ksched: Ksched) -> None:
     """The manifest's pod is explained, and no other one that waits. One warning names the pods that go."""
     ending = {"name": "old", "deletionTimestamp": "2026-11-21T08:00:00Z"}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": ending}
     waiting = [make_pod(name, "old").requests(cpu="9").doc() for name in ("a", "b")]
     cluster = write_list(tmp_path / "c.json", make_node("n").doc(), namespace, *waiting)
-    assert run(["explain", "old/a", "--from", cluster]) == 1
-    shown = capsys.readouterr()
+    shown = ksched("explain", "old/a", "--from", cluster, code=1)
     assert "Namespace old is being deleted: this pod is deleted too" in shown.out
     assert "Changes that would make it fit: none, namespace old is being deleted." in shown.out
     assert "namespace old is being deleted: its 2 pending pods are deleted too" in " ".join(shown.err.split())
     manifest = write_list(tmp_path / "p.json", make_pod("new", "old").doc())
-    assert run(["explain", "--from", cluster, "-f", manifest]) == 1
-    assert "old/new: refused" in capsys.readouterr().out
+    assert "old/new: refused" in ksched("explain", "--from", cluster, "-f", manifest, code=1).out
 
 
-def test_a_refused_pod_says_who_refuses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_pod_says_who_refuses_it(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", make_node("n").doc())
     manifest = write_list(tmp_path / "p.json", make_pod("p").spec(priorityClassName="nope").doc())
     refusal = "The API server would refuse it (Priority): no PriorityClass with name nope was"
-    assert run(["explain", "p", "--from", cluster, "-f", manifest]) == 1
-    assert refusal in capsys.readouterr().out
-    assert run(["explain", "--from", cluster, "-f", manifest]) == 1
-    assert refusal in capsys.readouterr().out
+    assert refusal in ksched("explain", "p", "--from", cluster, "-f", manifest, code=1).out
+    assert refusal in ksched("explain", "--from", cluster, "-f", manifest, code=1).out
 
 
 @pytest.mark.parametrize("pod", ["report-1", "web-1", "canary-1", "search-0"])
@@ -194,9 +182,8 @@ def test_the_documents_verdict_is_that_of_simulate(capsys: pytest.CaptureFixture
         assert {key: document[key] for key in wanted} == wanted
 
 
-def test_numbers_are_in_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain", "report-1", "--from", DEMO, "-o", "json"])
-    document = json.loads(capsys.readouterr().out)
+def test_numbers_are_in_the_document(ksched: Ksched) -> None:
+    document = json.loads(ksched("explain", "report-1", "--from", DEMO, "-o", "json").out)
     (fit,) = document["rejections"]["west-2"]
     assert fit["plugin"] == "NodeResourcesFit"
     cpu = fit["detail"]["cpu"]
@@ -214,9 +201,8 @@ def test_numbers_are_in_the_document(capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
-def test_the_name_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain", "web-1", "--from", DEMO, "-o", "name"])
-    assert capsys.readouterr().out == "pod/shop/web-1\tnode/east-2\n"
+def test_the_name_alone(ksched: Ksched) -> None:
+    assert ksched("explain", "web-1", "--from", DEMO, "-o", "name").out == "pod/shop/web-1\tnode/east-2\n"
 
 
 WEB = """\
@@ -334,13 +320,10 @@ spec:
     assert found["lower the cpu request from 3 to 2"] == [{"line": 14, "field": field, "action": "set", "value": "2"}]
 
 
-def test_the_table_names_file_line_and_field(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_names_file_line_and_field(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     nodes = write_list(tmp_path / "c.json", make_node("n").allocatable(cpu="2", pods=9).label(disk="ssd").doc())
     (tmp_path / "m.yaml").write_text(WEB)
-    run(["explain", "--from", nodes, "-f", "m.yaml"])
-    shown = capsys.readouterr().out
+    shown = ksched("explain", "--from", nodes, "-f", "m.yaml").out
     assert "m.yaml:19: spec.template.spec.containers[0].resources.requests.cpu: 2\n" in shown
     assert "patch" not in shown

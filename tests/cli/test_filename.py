@@ -12,6 +12,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats
+from tests.running import Ksched
 
 CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
@@ -19,9 +20,8 @@ NODE, POD = make_node("n").doc(), make_pod("p").doc()
 QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
 
 
-def test_transcript(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", CLUSTER, "-f", SHOP]) == 1
-    shown = without_stats(capsys.readouterr().out)
+def test_transcript(ksched: Ksched) -> None:
+    shown = without_stats(ksched("simulate", "--from", CLUSTER, "-f", SHOP, code=1).out)
     same_as_golden("simulate-filename", shown)
 
 
@@ -67,9 +67,8 @@ def test_manifests_from_stdin_and_a_directory(
         pytest.param(["--from", "-", "-f", "-"], "--from - and -f - cannot both read stdin", id="stdin twice"),
     ],
 )
-def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", CLUSTER, *arguments]) == 2
-    captured = capsys.readouterr()
+def test_mistakes(arguments: list[str], expected: str, ksched: Ksched) -> None:
+    captured = ksched("simulate", "--from", CLUSTER, *arguments, code=2)
     assert captured.out == ""
     assert expected in captured.err
     assert "Traceback" not in captured.err

@@ -14,6 +14,7 @@ from ksched_cli.cli.main import run
 from tests.cli.test_size import without_times
 from tests.cli.transcripts import ROOT, same_as_golden
 from tests.lanes import sampled
+from tests.running import Ksched
 
 EKS = "fixtures/clusters/eks.yaml"
 NODE = "ip-10-0-2-2.eu-west-1.compute.internal"
@@ -99,11 +100,10 @@ def test_an_explanation_fits_one_screen(pod: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_names_are_whole_where_people_copy_or_pipe_them(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    run(shlex.split(COMMANDS[name]))
-    piped = capsys.readouterr().out
+    piped = ksched(*shlex.split(COMMANDS[name])).out
     assert "node names without" not in piped
     assert re.findall(r"ip-10-0-\d+-\d+(?![\d.])", piped) == []
     if name != "verify":

@@ -16,6 +16,7 @@ from ksched_cli.cli.help_layout import RARE, commands_of, option_names
 from ksched_cli.cli.main import EVERY, program_with, run
 from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT
+from tests.running import Ksched
 
 PROGRAM = program_with(EVERY)
 COMMANDS = {each.path: each for each in commands_of(PROGRAM)}
@@ -152,9 +153,8 @@ def test_help_is_as_wide_as_the_terminal(
     assert columns - 12 < widest <= columns
 
 
-def test_help_options_describes_every_option_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", "options"]) == 0
-    shown = capsys.readouterr().out
+def test_help_options_describes_every_option_of_every_command(ksched: Ksched) -> None:
+    shown = ksched("help", "options", code=0).out
     text = " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 80
     for path in LEAVES:
@@ -164,7 +164,7 @@ def test_help_options_describes_every_option_of_every_command(capsys: pytest.Cap
                 assert " ".join(param.help.split()) in text, param.opts
 
 
-def test_help_edits_has_every_edit_in_its_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_edits_has_every_edit_in_its_order(ksched: Ksched) -> None:
     """UPDATE_GOLDEN=1 writes the sentence anew."""
     order = f"Edits are made in this order: {', '.join(f'`--{spec.flag}`' for spec in edit_specs())}."
     sentence = "\n".join(textwrap.wrap(order, 120, break_on_hyphens=False))
@@ -172,5 +172,4 @@ def test_help_edits_has_every_edit_in_its_order(capsys: pytest.CaptureFixture[st
     if os.environ.get("UPDATE_GOLDEN"):
         page.write_text(re.sub(r"Edits are made in this order: [^.]*\.", lambda _: sentence, page.read_text()))
     assert sentence in page.read_text()
-    assert run(["help", "edits"]) == 0
-    assert "Edits are made in this order:" in capsys.readouterr().out
+    assert "Edits are made in this order:" in ksched("help", "edits", code=0).out

@@ -19,6 +19,7 @@ from tests.builders import write_list
 from tests.cli.transcripts import DEMO, ROOT
 from tests.failed_scheduling import written_now
 from tests.lanes import sampled
+from tests.running import Ksched
 
 BAD = (
     "\x1b]0;owned\x07\x1b[31m\x9b\x85\u202e\u2066\u200b\u2028\r\n\x7f"
@@ -234,7 +235,7 @@ def pods_of(path: str) -> list[str]:
         [BAD],
     ],
 )
-def test_mistakes(arguments: list[str], files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes(arguments: list[str], files: dict[str, str], ksched: Ksched) -> None:
     folder = Path(files["folder"])
     bad = json.dumps(BAD)
     (folder / "mistakes.yaml").write_text(
@@ -250,8 +251,7 @@ def test_mistakes(arguments: list[str], files: dict[str, str], capsys: pytest.Ca
             }
         )
     )
-    run([each.replace("{folder}", files["folder"]).replace("{demo}", files["demo"]) for each in arguments])
-    shown = capsys.readouterr()
+    shown = ksched(*[each.replace("{folder}", files["folder"]).replace("{demo}", files["demo"]) for each in arguments])
     assert "a bug in ksched" not in shown.err
     assert shown.out + shown.err
     for text in (shown.out, shown.err):

@@ -22,6 +22,7 @@ from tests.cli.junit_shape import junit_mistakes
 from tests.cli.pipes import BROKEN_PIPE, run_without_a_reader
 from tests.cli.sarif_shape import SHAPE
 from tests.lanes import sampled
+from tests.running import Ksched
 
 WEB = dumped(deployment())
 
@@ -74,13 +75,12 @@ def test_ci_documents_are_complete_in_every_exit_code(
     stdin: bool,
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    ksched: Ksched,
 ) -> None:
     (here / "m.yaml").write_text(text)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     cluster = [] if code == 3 or "--from" in options else ["--from", "cluster.yaml"]
-    assert run(["check", *cluster, "-f", "-" if stdin else "m.yaml", "-o", output, *options]) == code
-    shown = capsys.readouterr().out
+    shown = ksched("check", *cluster, "-f", "-" if stdin else "m.yaml", "-o", output, *options, code=code).out
     if output == "sarif":
         document = validate_sarif(shown)
         assert document["runs"][0]["invocations"] == [{"executionSuccessful": code < 2}]
@@ -213,7 +213,7 @@ def test_installed_tools_render(
     line: str,
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    ksched: Ksched,
 ) -> None:
     lay_out({"m.yaml": dumped(LARGE), "d/kustomization.yaml": "resources: [m.yaml]\n", "c/Chart.yaml": ""}, here)
     (here / "bin").mkdir()
@@ -224,8 +224,7 @@ def test_installed_tools_render(
     monkeypatch.setenv("PATH", str(here / "bin"))
     if "sleep" in "".join(installed.values()):
         monkeypatch.setattr(rendering, "TIME_LIMIT", 0.5)
-    assert run(["check", "--from", "cluster.yaml", *options]) == code
-    shown = capsys.readouterr()
+    shown = ksched("check", "--from", "cluster.yaml", *options, code=code)
     assert first_line(shown.out, shown.err).startswith(line)
 
 
@@ -249,12 +248,11 @@ def test_a_closed_pipe_is_not_a_failing_check(output: str, here: Path) -> None:
     assert code == BROKEN_PIPE
 
 
-def test_files_of_a_hook_that_are_no_manifests_are_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_of_a_hook_that_are_no_manifests_are_skipped(here: Path, ksched: Ksched) -> None:
     """As pre-commit calls the second hook: options, then the names of the changed files."""
     lay_out({"m.yaml": WEB, "package.json": '{"name": "x"}', "values.yaml": "a: 1\n", "broken.yaml": "a: [\n"}, here)
     hook = ["check", "--allow-empty", "--from", "cluster.yaml"]
-    assert run([*hook, "package.json", "m.yaml", "values.yaml"]) == 0
-    assert "package.json: note KS007" in capsys.readouterr().out
+    assert "package.json: note KS007" in ksched(*hook, "package.json", "m.yaml", "values.yaml", code=0).out
     assert run([*hook, "values.yaml"]) == 0
     assert run([*hook, "m.yaml", "broken.yaml"]) == 2
     assert run(["check", "--from", "cluster.yaml", "-f", "values.yaml"]) == 2

@@ -28,6 +28,7 @@ from tests.cli.inputs import (
     lay_out,
 )
 from tests.lanes import sampled
+from tests.running import Ksched
 
 Files = Mapping[str, str]
 CASES: list[Any] = []
@@ -490,13 +491,10 @@ def test_exit_code_and_first_line(
     ("item", "arguments"),
     [pytest.param(BUDGET, ["drain", "n1"], id="a budget"), pytest.param(PRIORITY, ["explain", "p"], id="a class")],
 )
-def test_a_manifest_without_pods_may_change_a_run(
-    item: Any, arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_manifest_without_pods_may_change_a_run(item: Any, arguments: list[str], here: Path, ksched: Ksched) -> None:
     other = make_node("n2").allocatable(cpu="4", memory="8Gi", pods=20).doc()
     lay_out({"c.yaml": dumped(NODE, other, POD), "m.yaml": dumped(item)}, here)
-    assert run([*arguments, "--from", "c.yaml", "-f", "m.yaml"]) == 0
-    assert "nothing to place" not in capsys.readouterr().err
+    assert "nothing to place" not in ksched(*arguments, "--from", "c.yaml", "-f", "m.yaml", code=0).err
 
 
 def test_the_table_has_sixty_inputs() -> None:

@@ -12,6 +12,7 @@ from ksched_cli.cli.main import run
 from tests.builders import write_list
 from tests.cli.karpenter import KARPENTER_DEMO, TYPE
 from tests.cli.transcripts import same_as_golden
+from tests.running import Ksched
 
 EC2 = ("--cloud", "ec2", "--region", "us-east-1")
 
@@ -83,9 +84,8 @@ def test_an_unknown_price_of_azure_is_no_price(capsys: pytest.CaptureFixture[str
     assert f"the price of {len(unknown)} instance types is not known" in document["coverage"]["autoscalerAssumed"][-1]
 
 
-def test_the_schema_describes_the_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["instance-types", "--schema"]) == 0
-    assert "InstanceType" in json.loads(capsys.readouterr().out)["$defs"]
+def test_the_schema_describes_the_file(ksched: Ksched) -> None:
+    assert "InstanceType" in json.loads(ksched("instance-types", "--schema", code=0).out)["$defs"]
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,8 @@ def test_the_schema_describes_the_file(capsys: pytest.CaptureFixture[str]) -> No
         ((*EC2, "m6j.*"), 1, "0 of 1,180 instance types"),
     ],
 )
-def test_what_is_refused(arguments: tuple[str, ...], code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["instance-types", *arguments]) == code
-    shown = capsys.readouterr()
+def test_what_is_refused(arguments: tuple[str, ...], code: int, words: str, ksched: Ksched) -> None:
+    shown = ksched("instance-types", *arguments, code=code)
     assert words in " ".join((shown.out + shown.err).split())
 
 

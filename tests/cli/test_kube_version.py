@@ -14,6 +14,7 @@ from ksched_cli.sources.own_documents import write_snapshot
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import CASE
 from tests.lanes import sampled
+from tests.running import Ksched
 
 CLUSTER = str(CASE)
 
@@ -25,14 +26,11 @@ def taken(path: Path, server_version: str) -> str:
     return str(path)
 
 
-def test_the_snapshot_tells_the_version_and_the_user_may_differ(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_snapshot_tells_the_version_and_the_user_may_differ(tmp_path: Path, ksched: Ksched) -> None:
     snapshot = taken(tmp_path / "c.ksched.gz", "v1.35.6")
     found = {}
     for version in ("auto", "1.35", "1.36"):
-        run(["simulate", "--from", snapshot, "--kube-version", version, "-o", "json"])
-        found[version] = json.loads(capsys.readouterr().out)
+        found[version] = json.loads(ksched("simulate", "--from", snapshot, "--kube-version", version, "-o", "json").out)
     assert [found[version]["coverage"]["kubeVersion"] for version in found] == ["1.35", "1.35", "1.36"]
     assert found["auto"]["pods"] == found["1.35"]["pods"] != found["1.36"]["pods"]
 
@@ -53,11 +51,9 @@ def test_a_cluster_whose_version_is_not_modelled(tmp_path: Path, capsys: pytest.
     assert (coverage["kubeVersion"], coverage["kubeVersionNotModelled"]) == (NEWEST_VERSION, "v1.77.0")
 
 
-def test_the_table_says_which_minor_answered(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["demo", "--kube-version", "1.35"])
-    assert "(6 nodes, Kubernetes 1.35)" in " ".join(capsys.readouterr().out.split())
-    run(["demo", "--kube-version", DEFAULT_VERSION])
-    assert "(6 nodes)" in capsys.readouterr().out
+def test_the_table_says_which_minor_answered(ksched: Ksched) -> None:
+    assert "(6 nodes, Kubernetes 1.35)" in " ".join(ksched("demo", "--kube-version", "1.35").out.split())
+    assert "(6 nodes)" in ksched("demo", "--kube-version", DEFAULT_VERSION).out
 
 
 @pytest.mark.parametrize(
@@ -71,9 +67,8 @@ def test_the_table_says_which_minor_answered(capsys: pytest.CaptureFixture[str])
     ],
     ids=lambda command: " ".join(command[:2]),
 )
-def test_what_is_no_version(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*command, "--kube-version", "newest"]) == 2
-    shown = capsys.readouterr()
+def test_what_is_no_version(command: list[str], ksched: Ksched) -> None:
+    shown = ksched(*command, "--kube-version", "newest", code=2)
     assert "--kube-version newest: write it as 1.36, or auto" in shown.err
     assert shown.out == ""
 
@@ -84,13 +79,10 @@ def test_gates_are_those_of_the_minor(capsys: pytest.CaptureFixture[str]) -> Non
     assert "1.35 has no feature gate TopologyAwareWorkloadScheduling" in capsys.readouterr().err
 
 
-def test_a_configuration_version_that_the_minor_does_not_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_configuration_version_that_the_minor_does_not_read(tmp_path: Path, ksched: Ksched) -> None:
     config = tmp_path / "old.yaml"
     config.write_text("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n")
-    assert run(["config", "validate", str(config), "--kube-version", "1.35"]) == 2
-    shown = capsys.readouterr().err
+    shown = ksched("config", "validate", str(config), "--kube-version", "1.35", code=2).err
     assert (
         f"{config}:1: apiVersion: Kubernetes 1.35 does not read apiVersion kubescheduler.config.k8s.io/v1beta3" in shown
     )
@@ -140,9 +132,8 @@ def test_gone_plugins_are_shown_where_they_were(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("version", sampled((f"1.{minor}" for minor in range(21, 37)), 5))
-def test_every_minor_answers(version: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", "--kube-version", version, "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_every_minor_answers(version: str, ksched: Ksched) -> None:
+    document = json.loads(ksched("demo", "--kube-version", version, "-o", "json", code=0).out)
     assert document["coverage"]["kubeVersion"] == version
     assert {"pluginsNotModelled", "kubeVersionNotModelled"}.isdisjoint(document["coverage"])
     assert {pod["result"] for pod in document["pods"]} <= {"scheduled", "unschedulable"}

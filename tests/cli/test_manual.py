@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.help import TOPICS
-from ksched_cli.cli.main import run
+from tests.running import Ksched
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ROOT / "ksched_cli" / "help"
@@ -21,22 +21,18 @@ def test_every_page_is_a_topic_and_linked_from_the_readme() -> None:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_topic_shows_its_page(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", topic]) == 0
-    assert capsys.readouterr().out == (PAGES / f"{topic}.md").read_text()
+def test_a_topic_shows_its_page(topic: str, ksched: Ksched) -> None:
+    assert ksched("help", topic, code=0).out == (PAGES / f"{topic}.md").read_text()
 
 
-def test_help_without_a_topic_lists_the_pages(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help"]) == 0
-    shown = capsys.readouterr().out
+def test_help_without_a_topic_lists_the_pages(ksched: Ksched) -> None:
+    shown = ksched("help", code=0).out
     assert all(re.search(rf"^  {topic} +\S", shown, re.MULTILINE) for topic in TOPICS)
 
 
-def test_help_of_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--help"]) == 0
-    own = capsys.readouterr().out
-    assert run(["help", "simulate"]) == 0
-    assert capsys.readouterr().out == own
+def test_help_of_a_command_is_its_help(ksched: Ksched) -> None:
+    own = ksched("simulate", "--help", code=0).out
+    assert ksched("help", "simulate", code=0).out == own
 
 
 @pytest.mark.parametrize(
@@ -47,8 +43,7 @@ def test_help_of_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> No
         pytest.param("xyz", "there are commands, inputs", id="unknown"),
     ],
 )
-def test_an_unknown_topic(topic: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", topic]) == 2
-    shown = capsys.readouterr().err
+def test_an_unknown_topic(topic: str, hint: str, ksched: Ksched) -> None:
+    shown = ksched("help", topic, code=2).err
     assert f'the manual has no page "{topic}"' in shown
     assert hint in shown

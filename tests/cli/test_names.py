@@ -14,6 +14,7 @@ from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import DEMO, ROOT
 from tests.lanes import sampled
+from tests.running import Ksched
 
 EKS = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
 DRAIN = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
@@ -44,9 +45,8 @@ ALL_OF_CHECKOUT = "Deployment shop/checkout has 3 pods, and 3 find no place: thi
         4,
     ),
 )
-def test_explain_finds_the_pod(arguments: str, pod: str, note: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain", *shlex.split(arguments), "--from", EKS, "--no-fixes", "-o", "json"])
-    document = json.loads(capsys.readouterr().out)
+def test_explain_finds_the_pod(arguments: str, pod: str, note: str, ksched: Ksched) -> None:
+    document = json.loads(ksched("explain", *shlex.split(arguments), "--from", EKS, "--no-fixes", "-o", "json").out)
     assert document["pod"] == pod
     assert note in " ".join(document["notes"])
 
@@ -63,15 +63,13 @@ def test_explain_finds_the_pod(arguments: str, pod: str, note: str, capsys: pyte
         pytest.param("ds/web", 'there is no DaemonSet "web" in the input', id="another kind"),
     ],
 )
-def test_explain_lists_what_may_be_meant(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", *shlex.split(arguments), "--from", EKS]) == 2
-    assert message in capsys.readouterr().err
+def test_explain_lists_what_may_be_meant(arguments: str, message: str, ksched: Ksched) -> None:
+    assert message in ksched("explain", *shlex.split(arguments), "--from", EKS, code=2).err
 
 
-def test_a_namespace_that_is_named_like_a_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_namespace_that_is_named_like_a_kind(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("web", "deploy").doc())
-    assert run(["explain", "deploy/web", "--from", cluster]) == 0
-    assert capsys.readouterr().out.startswith("deploy/web: scheduled on n")
+    assert ksched("explain", "deploy/web", "--from", cluster, code=0).out.startswith("deploy/web: scheduled on n")
 
 
 def test_explain_without_a_name_and_without_pending_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,10 +97,9 @@ def test_a_node_is_known_by_the_part_before_the_first_dot(command: str, capsys: 
     assert "ip-10-0-2-2.eu-west-1.compute.internal" in capsys.readouterr().out
 
 
-def test_a_short_name_of_two_nodes_is_no_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_name_of_two_nodes_is_no_node(tmp_path: Path, ksched: Ksched) -> None:
     cluster = write_list(tmp_path / "c.json", make_node("a.one").doc(), make_node("a.two").doc(), make_pod("p").doc())
-    assert run(["drain", "a", "--from", cluster]) == 2
-    assert 'there is no node "a"' in capsys.readouterr().err
+    assert 'there is no node "a"' in ksched("drain", "a", "--from", cluster, code=2).err
 
 
 @pytest.mark.parametrize(
@@ -119,37 +116,25 @@ def test_a_short_name_of_two_nodes_is_no_node(tmp_path: Path, capsys: pytest.Cap
     ],
 )
 def test_hints(
-    arguments: list[str],
-    code: int,
-    hint: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], code: int, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_list(tmp_path / "c.json", make_node("n").doc())
-    assert run(arguments) == code
-    assert hint in capsys.readouterr().err
+    assert hint in ksched(*arguments, code=code).err
 
 
-def test_version_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--version"]) == 0
-    shown = capsys.readouterr().out
+def test_version_as_an_option(ksched: Ksched) -> None:
+    shown = ksched("--version", code=0).out
     assert shown.startswith(f"ksched {__version__}")
-    assert run(["version"]) == 0
-    assert capsys.readouterr().out == shown
+    assert ksched("version", code=0).out == shown
 
 
 @pytest.mark.parametrize("arguments", [["--no-color", "demo"], ["demo", "--no-color"]])
-def test_no_color_has_the_last_word(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_color_has_the_last_word(arguments: list[str], ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("NO_COLOR", "")
-    assert run(["demo"]) == 0
-    assert "\x1b[32m" in capsys.readouterr().out
-    assert run(arguments) == 0
-    assert "\x1b[1;32m" not in capsys.readouterr().out
+    assert "\x1b[32m" in ksched("demo", code=0).out
+    assert "\x1b[1;32m" not in ksched(*arguments, code=0).out
 
 
 def drained(capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, dict[str, str]]:
@@ -172,14 +157,12 @@ def test_disable_eviction_deletes_past_budgets(capsys: pytest.CaptureFixture[str
 
 
 def test_kubectl_gives_a_node_up_when_its_pods_take_longer_than_the_timeout(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], ksched: Ksched
 ) -> None:
     """A pod ends 30 s after its eviction. With a grace period of 5 s it is gone in time."""
     node = ["drain", "ip-10-0-2-2", "--ignore-daemonsets", "--from", EKS, "-o", "json"]
-    assert run(node) == 0
-    assert "timedOut" not in json.loads(capsys.readouterr().out)["nodes"][0]
-    assert run([*node, "--timeout", "10s"]) == 1
-    document = json.loads(capsys.readouterr().out)
+    assert "timedOut" not in json.loads(ksched(*node, code=0).out)["nodes"][0]
+    document = json.loads(ksched(*node, "--timeout", "10s", code=1).out)
     assert (document["result"], document["nodes"][0]["timedOut"]) == ("blocked", True)
     assert "--timeout is over before all pods of ip-10-0-2-2" in document["reason"]
     assert run([*node, "--timeout", "10s", "--grace-period", "5"]) == 0
@@ -191,7 +174,6 @@ def test_a_misspelt_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--timeout soon: not a length of time" in capsys.readouterr().err
 
 
-def test_help_of_a_command_as_kubectl_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", "explain"]) == 0
-    assert "ksched explain deployment/web -n shop" in capsys.readouterr().out
+def test_help_of_a_command_as_kubectl_has_it(ksched: Ksched) -> None:
+    assert "ksched explain deployment/web -n shop" in ksched("help", "explain", code=0).out
     assert run(["explain", "--from", DEMO, "web-1", "-n", "shop"]) == 0

@@ -15,6 +15,7 @@ from tests.builders import make_node, make_pod
 from tests.cli.test_kube_version import taken
 from tests.cli.transcripts import same_as_golden
 from tests.pod_groups import GANG, member
+from tests.running import Ksched
 
 MIB = 1024 * 1024
 
@@ -32,20 +33,16 @@ def node(name: str, *images: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", ["v1.37.0", "v1.37.1", "v1.37.2-eks-1234abc"])
-def test_a_snapshot_of_1_37_is_answered_without_a_warning(
-    version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["simulate", "--from", taken(tmp_path / "c.ksched.gz", version), "-o", "json", "--exit-zero"]) == 0
-    shown = capsys.readouterr()
+def test_a_snapshot_of_1_37_is_answered_without_a_warning(version: str, tmp_path: Path, ksched: Ksched) -> None:
+    shown = ksched("simulate", "--from", taken(tmp_path / "c.ksched.gz", version), "-o", "json", "--exit-zero", code=0)
     coverage = json.loads(shown.out)["coverage"]
     assert (coverage["kubeVersion"], coverage["kubeVersionReadFromSource"]) == ("1.37", "1.37")
     assert "kubeVersionNotModelled" not in coverage
     assert "warning" not in shown.err
 
 
-def test_1_37_is_read_from_the_source(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["versions", "-o", "json"]) == 0
-    versions = {each["version"]: each["recorded"] for each in json.loads(capsys.readouterr().out)}
+def test_1_37_is_read_from_the_source(ksched: Ksched) -> None:
+    versions = {each["version"]: each["recorded"] for each in json.loads(ksched("versions", "-o", "json", code=0).out)}
     assert (versions["1.37"], versions["1.36"]) == (False, True)
 
 
@@ -70,23 +67,21 @@ def test_1_37_is_read_from_the_source(capsys: pytest.CaptureFixture[str]) -> Non
         "minReplicas of a HorizontalPodAutoscaler may be 0",
     ],
 )
-def test_versions_lists_the_changes(change: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["versions", "1.37", "-o", "json"]) == 0
-    changes = json.loads(capsys.readouterr().out)
+def test_versions_lists_the_changes(change: str, ksched: Ksched) -> None:
+    changes = json.loads(ksched("versions", "1.37", "-o", "json", code=0).out)
     assert any(change in each["change"] for each in changes), [each["change"] for each in changes]
 
 
 @pytest.mark.parametrize(("version", "is_refused"), [("v1.36.3", False), ("v1.37.1", True)])
 def test_a_removed_version_is_refused_by_the_server_of_the_snapshot(
-    version: str, is_refused: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    version: str, is_refused: bool, tmp_path: Path, ksched: Ksched
 ) -> None:
     """scheduling.k8s.io/v1alpha2 is served up to 1.36."""
     group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}}
     spec = {"schedulingPolicy": {"basic": {}}}
     manifests = written(tmp_path / "m.json", make_pod("p").doc(), {**group, "spec": spec})
     command = ["check", "--from", taken(tmp_path / "c.ksched.gz", version), "-f", manifests]
-    run(command)
-    shown = capsys.readouterr().out
+    shown = ksched(*command).out
     assert ("scheduling.k8s.io/v1alpha2 PodGroup is no longer served" in shown) is is_refused, shown
 
 
@@ -184,7 +179,7 @@ def test_gates_that_are_not_modelled_are_in_the_coverage(tmp_path: Path, capsys:
     ("version", "is_noted"), [("1.35.3", False), ("1.35.4", True), ("1.36", True), ("1.37", False)]
 )
 def test_check_says_where_max_unavailable_is_not_in_force(
-    version: str, is_noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    version: str, is_noted: bool, tmp_path: Path, ksched: Ksched
 ) -> None:
     """1.35.0 to 1.35.3 and 1.37 have MaxUnavailableStatefulSet on by default."""
     template = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c", "image": "db:v1"}]}}
@@ -193,8 +188,7 @@ def test_check_says_where_max_unavailable_is_not_in_force(
     item = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "default"}}
     cluster = written(tmp_path / "c.json", make_node("a").allocatable(cpu="4", memory="8Gi", pods="10").doc())
     manifests = written(tmp_path / "m.json", {**item, "spec": {**spec, "updateStrategy": strategy}})
-    assert run(["check", "--from", cluster, "-f", manifests, "--kube-version", version]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(ksched("check", "--from", cluster, "-f", manifests, "--kube-version", version, code=0).out.split())
     assert ("maxUnavailable is not in force unless MaxUnavailableStatefulSet is switched on" in shown) is is_noted
 
 

@@ -11,13 +11,12 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
+from tests.running import Ksched
 
 
 @pytest.mark.parametrize("minor", ["1.16", "1.17", "1.18", "1.19", "1.20", "1.36"])
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta3", "v1"])
-def test_a_strategy_that_does_not_exist(
-    minor: str, version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_strategy_that_does_not_exist(minor: str, version: str, tmp_path: Path, ksched: Ksched) -> None:
     args = {"scoringStrategy": {"type": "Spread"}}
     config = tmp_path / "config.json"
     config.write_text(
@@ -29,8 +28,7 @@ def test_a_strategy_that_does_not_exist(
             }
         )
     )
-    assert run(["config", "validate", str(config), "--kube-version", minor]) == 2
-    assert "a bug" not in capsys.readouterr().err
+    assert "a bug" not in ksched("config", "validate", str(config), "--kube-version", minor, code=2).err
 
 
 def limited(ratio: str) -> dict[str, Any]:
@@ -66,14 +64,13 @@ def test_amounts_beyond_all_bounds(
         assert "a bug" not in capsys.readouterr().err
 
 
-def test_two_pods_with_one_uid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_pods_with_one_uid(tmp_path: Path, ksched: Ksched) -> None:
     pods = [make_pod(name).on("n").phase("Running").doc() for name in ("a", "b")]
     for pod in pods:
         pod["metadata"]["uid"] = "u"
     cluster = write_list(tmp_path / "cluster.json", make_node("n").doc(), *pods)
     for command in ("verify", "simulate"):
-        assert run([command, "--from", cluster]) == 2
-        assert "Pod default/b has the uid of Pod default/a: u" in capsys.readouterr().err
+        assert "Pod default/b has the uid of Pod default/a: u" in ksched(command, "--from", cluster, code=2).err
 
 
 def test_links_of_a_directory_are_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +96,7 @@ def test_links_of_a_directory_are_followed(tmp_path: Path, capsys: pytest.Captur
     [("link", "no such file or directory"), ("pipe", "pipes, sockets and devices are not read")],
 )
 def test_what_cannot_be_read_in_a_directory_is_a_finding(
-    odd: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    odd: str, problem: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -109,15 +106,13 @@ def test_what_cannot_be_read_in_a_directory_is_a_finding(
         (folder / "odd.yaml").symlink_to(tmp_path / "nothing.yaml")
     else:
         os.mkfifo(folder / "odd.yaml")
-    assert run(["simulate", "--from", str(folder)]) == 2
-    assert problem in capsys.readouterr().err
-    assert run(["check", "--from", cluster, "-f", str(folder), "-o", "json"]) == 2
-    found = json.loads(capsys.readouterr().out)["findings"]
+    assert problem in ksched("simulate", "--from", str(folder), code=2).err
+    found = json.loads(ksched("check", "--from", cluster, "-f", str(folder), "-o", "json", code=2).out)["findings"]
     assert [(each["code"], each["file"]) for each in found] == [("KS001", str(folder / "odd.yaml"))]
 
 
 @pytest.mark.parametrize("path", ["spec.priority", "status.images", "value"])
-def test_whole_numbers_that_no_go_type_holds(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whole_numbers_that_no_go_type_holds(path: str, tmp_path: Path, ksched: Ksched) -> None:
     pod, node = make_pod("p").doc(), make_node("n").doc()
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "c"}, "value": 1}
     if path == "spec.priority":
@@ -126,8 +121,7 @@ def test_whole_numbers_that_no_go_type_holds(path: str, tmp_path: Path, capsys: 
         priority["value"] = -(2**31) - 1
     else:
         node["status"]["images"] = [{"names": ["x:1"], "sizeBytes": 2**63}]
-    assert run(["simulate", "--from", write_list(tmp_path / "c.json", pod, node, priority)]) == 2
-    said = capsys.readouterr().err
+    said = ksched("simulate", "--from", write_list(tmp_path / "c.json", pod, node, priority), code=2).err
     assert path in said
     assert "is out of range: it takes more than" in said
 

@@ -11,6 +11,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import DEMO
+from tests.running import Ksched
 
 
 @pytest.fixture
@@ -23,9 +24,8 @@ def contended(tmp_path: Path) -> str:
     return write_list(tmp_path / "cluster.json", node, *pods)
 
 
-def test_simulate_prints_a_sentence_for_each_pod(contended: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", contended, "--orders", "40", "--seed", "1"]) == 1
-    shown = " ".join(capsys.readouterr().out.split())
+def test_simulate_prints_a_sentence_for_each_pod(contended: str, ksched: Ksched) -> None:
+    shown = " ".join(ksched("simulate", "--from", contended, "--orders", "40", "--seed", "1", code=1).out.split())
     row = {each.pod: each for each in Simulator.load(contended).sweep(orders=40, seed=1).result().pods}["default/one"]
     share = dict(row.results)["scheduled"].share
     assert 0 < share < 1
@@ -37,10 +37,9 @@ def test_simulate_prints_a_sentence_for_each_pod(contended: str, capsys: pytest.
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_the_document_has_the_shares(streamed: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_has_the_shares(streamed: bool, ksched: Ksched) -> None:
     form = "json" if streamed else "yaml"
-    assert run(["simulate", "--from", DEMO, "--ties", "30", "-o", form]) == 1
-    text = capsys.readouterr().out
+    text = ksched("simulate", "--from", DEMO, "--ties", "30", "-o", form, code=1).out
     if streamed:
         odds = json.loads(text)["odds"]
         assert (odds["orders"], odds["ties"]) == (0, 30)
@@ -51,14 +50,12 @@ def test_the_document_has_the_shares(streamed: bool, capsys: pytest.CaptureFixtu
         assert "\nodds:\n  orders: 0\n  ties: 30\n" in text
 
 
-def test_without_the_options_nothing_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", DEMO, "-o", "json"]) == 1
-    assert "odds" not in json.loads(capsys.readouterr().out)
+def test_without_the_options_nothing_is_drawn(ksched: Ksched) -> None:
+    assert "odds" not in json.loads(ksched("simulate", "--from", DEMO, "-o", "json", code=1).out)
 
 
-def test_only_wanted_pods_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", DEMO, "--ties", "3", "-l", "app=web", "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_only_wanted_pods_are_shown(ksched: Ksched) -> None:
+    document = json.loads(ksched("simulate", "--from", DEMO, "--ties", "3", "-l", "app=web", "-o", "json", code=0).out)
     assert {each["pod"] for each in document["odds"]["pods"]} == {each["pod"] for each in document["pods"]} != set()
 
 
@@ -72,9 +69,8 @@ def test_only_wanted_pods_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param("shop/db-0", "shop/db-0 goes to no node in 20 tie-breaks", id="none"),
     ],
 )
-def test_explain_has_one_sentence(pod: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain", pod, "--from", DEMO, "--ties", "20", "--no-fixes"])
-    assert sentence in " ".join(capsys.readouterr().out.split())
+def test_explain_has_one_sentence(pod: str, sentence: str, ksched: Ksched) -> None:
+    assert sentence in " ".join(ksched("explain", pod, "--from", DEMO, "--ties", "20", "--no-fixes").out.split())
 
 
 def test_explain_has_the_shares_in_its_document(capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,6 +89,5 @@ def test_explain_has_the_shares_in_its_document(capsys: pytest.CaptureFixture[st
         pytest.param(["--orders", "-2"], "Invalid value for '--orders'", id="negative"),
     ],
 )
-def test_bad_command_lines(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", DEMO, *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_bad_command_lines(arguments: list[str], message: str, ksched: Ksched) -> None:
+    assert message in ksched("simulate", "--from", DEMO, *arguments, code=2).err

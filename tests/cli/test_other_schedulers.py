@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
+from tests.running import Ksched
 
 WEB = """\
 apiVersion: apps/v1
@@ -37,13 +37,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "command",
     ["check", "simulate", "simulate --settle", "diff --cordon n1", "size --catalog c.yaml", "sweep --fail node"],
 )
-def test_exit_code_and_hint(command: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_code_and_hint(command: str, here: Path, ksched: Ksched) -> None:
     (here / "web.yaml").write_text(OTHER)
     (here / "c.yaml").write_text(
         "apiVersion: ksched/v1\nkind: Catalog\nshapes: [{name: s, price: 1, allocatable: {cpu: 4, memory: 8Gi, pods: 9}}]"
     )
-    assert run([*command.split(), "--from", "cluster.json", "-f", "web.yaml"]) == 2
-    printed = capsys.readouterr()
+    printed = ksched(*command.split(), "--from", "cluster.json", "-f", "web.yaml", code=2)
     shown = " ".join((printed.out + printed.err).split())
     assert "web.yaml:9: " in shown
     assert PROBLEM in shown
@@ -55,19 +54,13 @@ def test_exit_code_and_hint(command: str, here: Path, capsys: pytest.CaptureFixt
     ("manifests", "flags"),
     [pytest.param(OTHER, ["--allow-empty"], id="meant"), pytest.param(f"{OTHER}---\n{OWN}", [], id="one of two")],
 )
-def test_a_success(
-    command: str, manifests: str, flags: list[str], here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_success(command: str, manifests: str, flags: list[str], here: Path, ksched: Ksched) -> None:
     (here / "web.yaml").write_text(manifests)
-    assert run([command, "--from", "cluster.json", "-f", "web.yaml", *flags]) == 0
-    assert PROBLEM not in capsys.readouterr().err
+    assert PROBLEM not in ksched(command, "--from", "cluster.json", "-f", "web.yaml", *flags, code=0).err
 
 
 @pytest.mark.parametrize("command", ["check", "simulate"])
-def test_a_pod_with_a_node_is_left_to_no_scheduler(
-    command: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pod_with_a_node_is_left_to_no_scheduler(command: str, here: Path, ksched: Ksched) -> None:
     write_list(here / "pod.json", make_pod("bound").scheduler("mine").on("n1").doc())
-    assert run([command, "--from", "cluster.json", "-f", "pod.json"]) == 0
-    printed = capsys.readouterr()
+    printed = ksched(command, "--from", "cluster.json", "-f", "pod.json", code=0)
     assert "nothing to place" not in printed.out + printed.err

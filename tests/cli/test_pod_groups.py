@@ -12,6 +12,7 @@ from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import same_as_golden
 from tests.pod_groups import GANG, member
+from tests.running import Ksched
 
 
 def pod_group(name: str, **policy: Any) -> dict[str, Any]:
@@ -37,16 +38,14 @@ def dump(tmp_path: Path) -> str:
     return write_list(tmp_path / "cluster.json", *items)
 
 
-def test_table(dump: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table(dump: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    assert run(["simulate", "--from", dump, "--feature-gates", GANG]) == 1
-    shown = capsys.readouterr().out
+    shown = ksched("simulate", "--from", dump, "--feature-gates", GANG, code=1).out
     same_as_golden("pod-groups", shown, columns=100)
 
 
-def test_document(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["simulate", "--from", dump, "--feature-gates", GANG, "-o", "json"])
-    document = json.loads(capsys.readouterr().out)
+def test_document(dump: str, ksched: Ksched) -> None:
+    document = json.loads(ksched("simulate", "--from", dump, "--feature-gates", GANG, "-o", "json").out)
     groups = {each["podGroup"]: each for each in document["podGroups"]}
     assert groups["default/fits"] == {
         "podGroup": "default/fits", "result": "scheduled", "minCount": 2, "pods": 2, "placed": 2,
@@ -62,15 +61,14 @@ def test_document(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert {pod["podGroup"] for pod in document["pods"]} == {"default/big", "default/fits", "default/urgent"}
 
 
-def test_without_the_gates_no_group_is_mentioned(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["simulate", "--from", dump, "-o", "json"])
-    document = json.loads(capsys.readouterr().out)
+def test_without_the_gates_no_group_is_mentioned(dump: str, ksched: Ksched) -> None:
+    document = json.loads(ksched("simulate", "--from", dump, "-o", "json").out)
     assert "podGroups" not in document
     assert "podGroupsNotModelled" not in document["coverage"]
     assert document["gated"] == []
 
 
-def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, ksched: Ksched) -> None:
     items = [
         make_node("n1").allocatable(cpu=2, pods=20).doc(),
         make_pod("old").requests(cpu="1").on("n1").doc(),
@@ -79,8 +77,7 @@ def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, capsys:
     ]
     path = tmp_path / "cluster.json"
     write_list(path, *items)
-    assert run(["simulate", "--from", str(path), "--feature-gates", GANG]) == 0
-    assert "2 pending pods: 2 preempt" in capsys.readouterr().out
+    assert "2 pending pods: 2 preempt" in ksched("simulate", "--from", str(path), "--feature-gates", GANG, code=0).out
 
 
 MERGE = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
@@ -95,9 +92,8 @@ MERGE = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
         pytest.param(f"{GANG},{MERGE}=false", [MERGE], id="selectors that are read as they are stored are not"),
     ],
 )  # fmt: skip
-def test_coverage(gates: str, named: list[str] | None, dump: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["simulate", "--from", dump, "--feature-gates", gates, "-o", "json"])
-    coverage = json.loads(capsys.readouterr().out)["coverage"]
+def test_coverage(gates: str, named: list[str] | None, dump: str, ksched: Ksched) -> None:
+    coverage = json.loads(ksched("simulate", "--from", dump, "--feature-gates", gates, "-o", "json").out)["coverage"]
     assert coverage.get("featureGatesNotModelled") == named
     assert "pluginsNotModelled" not in coverage
 

@@ -16,6 +16,7 @@ from ksched_cli.plan.reasons.codes import all_codes
 from tests.builders import make_pod
 from tests.cli.inputs import dumped
 from tests.cli.transcripts import ROOT
+from tests.running import Ksched
 
 FOLDER = ROOT / "fixtures" / "public"
 CLUSTER = FOLDER / "eks-12-nodes.yaml"
@@ -79,7 +80,7 @@ def test_the_list_has_first_lines_as_check_prints_them(
 
 
 @pytest.mark.parametrize("each", [pytest.param(each, id=each["name"]) for each in SETS])
-def test_verdict(each: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdict(each: dict[str, Any], monkeypatch: pytest.MonkeyPatch, ksched: Ksched) -> None:
     folder = Path(CHECKOUTS or "", each["repository"].replace("/", "+"))
     if not CHECKOUTS or not folder.is_dir():
         pytest.skip("KSCHED_PUBLIC_SETS names no directory with a checkout of it")
@@ -87,13 +88,11 @@ def test_verdict(each: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: 
         pytest.skip("neither kustomize nor kubectl is installed")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "200")
-    assert run(["check", "--from", str(CLUSTER), *each["arguments"]]) == each["exit"]
-    shown = capsys.readouterr().out
+    shown = ksched("check", "--from", str(CLUSTER), *each["arguments"], code=each["exit"]).out
     assert each["result"] == shown.splitlines()[0]
     assert sorted(set(re.findall(r"(?:error|warning|note) (KS\d+)", shown))) == each["codes"]
 
 
-def test_the_cluster_takes_what_its_own_pods_request(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", str(CLUSTER), "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_the_cluster_takes_what_its_own_pods_request(ksched: Ksched) -> None:
+    document = json.loads(ksched("simulate", "--from", str(CLUSTER), "-o", "json", code=0).out)
     assert (document["stats"]["nodes"], document["pods"]) == (12, [])

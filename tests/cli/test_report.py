@@ -11,6 +11,7 @@ from ksched_cli.cli.main import run
 from tests.cli.transcripts import DEMO, FLEET
 from tests.lanes import sampled
 from tests.report.html.test_every_page import CHECKED, DEPLOYED, DRAINED, SCENARIO, SHAPES
+from tests.running import Ksched
 
 COMMANDS = {
     "Simulation": ["simulate", "--from", DEMO, "--detail", "nodes"],
@@ -43,26 +44,22 @@ def without_run(page: str) -> str:
 @pytest.mark.parametrize("kind", sampled(COMMANDS, 4))
 @pytest.mark.parametrize("form", ["json", pytest.param("yaml", marks=pytest.mark.slow)])
 def test_page_of_a_stored_document_is_that_of_the_run(
-    kind: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], ksched: Ksched
 ) -> None:
     if (kind, form) == ("Check", "yaml"):
         pytest.skip("check writes no YAML")
     code = run([*COMMANDS[kind], "-o", form])
     (tmp_path / "document").write_text(capsys.readouterr().out)
-    assert run([*COMMANDS[kind], "-o", "html"]) == code
-    own = capsys.readouterr().out
-    assert run(["report", str(tmp_path / "document")]) == 0
-    stored = capsys.readouterr().out
+    own = ksched(*COMMANDS[kind], "-o", "html", code=code).out
+    stored = ksched("report", str(tmp_path / "document"), code=0).out
     assert without_run(stored) == without_run(own)
     assert f"<code>ksched {COMMANDS[kind][0]}" in stored
 
 
 @pytest.mark.parametrize("detail", ["summary", "full"])
-def test_page_of_a_document_with_other_detail(detail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["simulate", "--from", DEMO, "-o", "json", "--detail", detail])
-    (tmp_path / "document.json").write_text(capsys.readouterr().out)
-    assert run(["report", str(tmp_path / "document.json")]) == 0
-    page = capsys.readouterr().out
+def test_page_of_a_document_with_other_detail(detail: str, tmp_path: Path, ksched: Ksched) -> None:
+    (tmp_path / "document.json").write_text(ksched("simulate", "--from", DEMO, "-o", "json", "--detail", detail).out)
+    page = ksched("report", str(tmp_path / "document.json"), code=0).out
     assert "6 pending pods: 2 unschedulable." in page
     assert ('"answers"' in page) == (detail == "full")
 
@@ -85,18 +82,15 @@ def test_page_of_a_document_with_other_detail(detail: str, tmp_path: Path, capsy
         ),
     ],
 )
-def test_what_is_no_document(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_document(text: str, said: str, tmp_path: Path, ksched: Ksched) -> None:
     (tmp_path / "d.json").write_text(text)
-    assert run(["report", str(tmp_path / "d.json")]) == 2
-    shown = capsys.readouterr()
+    shown = ksched("report", str(tmp_path / "d.json"), code=2)
     assert shown.out == ""
     assert said in shown.err
     assert "a bug" not in shown.err
 
 
-def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path, ksched: Ksched) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    assert run(["report", str(tmp_path / "binary")]) == 2
-    assert "the file is not in UTF-8" in capsys.readouterr().err
-    assert run(["report", str(tmp_path / "none")]) == 2
-    assert "no such file" in capsys.readouterr().err
+    assert "the file is not in UTF-8" in ksched("report", str(tmp_path / "binary"), code=2).err
+    assert "no such file" in ksched("report", str(tmp_path / "none"), code=2).err

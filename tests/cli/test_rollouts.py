@@ -12,6 +12,7 @@ from ksched_cli import Simulator
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from tests.builders import make_node, write_list
+from tests.running import Ksched
 
 NODES = [make_node("a").label(pool="a").doc(), make_node("b").label(pool="b").doc()]
 
@@ -58,22 +59,20 @@ def files(tmp_path: Path, kind: str, manifest: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 @pytest.mark.parametrize("command", [["simulate"], ["drain", "b"]])
 def test_commands_without_a_world_refuse_the_manifest(
-    command: list[str], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str], kind: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     """`simulate -f` placed the first surge pod and ended with exit code 0."""
     arguments = files(tmp_path, kind, workload(kind, "b", replicas=1))
-    assert run([*command, *arguments]) == 2
-    said = capsys.readouterr().err
+    said = ksched(*command, *arguments, code=2).err
     assert f"m.json:1: {kind} default/w: spec.template: the manifest changes the template of running pods" in said
     assert "ksched check -f" in said
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-def test_worlds_roll_the_manifest_out(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_worlds_roll_the_manifest_out(kind: str, tmp_path: Path, ksched: Ksched) -> None:
     arguments = files(tmp_path, kind, workload(kind, "b", replicas=1))
     for command in (["check"], ["simulate", "--settle"], ["diff"]):
-        assert run([*command, *arguments, "-o", "json"]) == 0
-        document = json.loads(capsys.readouterr().out)
+        document = json.loads(ksched(*command, *arguments, "-o", "json", code=0).out)
         text = json.dumps(document)
         assert '"b"' in text
         if "final" in document:

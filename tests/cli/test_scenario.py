@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 import yaml
 
-from ksched_cli.cli.main import run
 from tests.cli.transcripts import FLEET, ROOT, same_as_golden
+from tests.running import Ksched
 
 SCENARIOS = ROOT / "fixtures" / "scenarios"
 GOOD, BAD = SCENARIOS / "lose-east-2.yaml", SCENARIOS / "mistakes.yaml"
@@ -34,18 +34,16 @@ def _from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("scenario-help", 0, ["scenario", "--help"], id="help"),
     ],
 )
-def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(arguments) == code
-    captured = capsys.readouterr()
+def test_transcript(name: str, code: int, arguments: list[str], ksched: Ksched) -> None:
+    captured = ksched(*arguments, code=code)
     shown = captured.out + captured.err
     same_as_golden(name, shown, columns=None)
     assert all(len(line) <= 80 for line in captured.out.splitlines())
 
 
-def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document(ksched: Ksched) -> None:
     arguments = ["simulate", "--from", FLEET, "--scenario", str(GOOD), "-o"]
-    assert run([*arguments, "json"]) == 4
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(ksched(*arguments, "json", code=4).out)
     assert (document["apiVersion"], document["kind"], document["held"]) == ("ksched/v1", "ScenarioResult", False)
     assert [step["name"] for step in document["steps"]] == [
         "as it is",
@@ -53,30 +51,22 @@ def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
         "two more of web, and a node for them",
     ]
     assert [each["held"] for each in document["steps"][2]["expectations"]] == [True, True, False, False]
-    assert run([*arguments, "yaml"]) == 4
-    assert {**yaml.safe_load(capsys.readouterr().out), "run": document["run"]} == document
-    assert run([*arguments, "name"]) == 2
-    assert "not as name" in capsys.readouterr().err
+    assert {**yaml.safe_load(ksched(*arguments, "yaml", code=4).out), "run": document["run"]} == document
+    assert "not as name" in ksched(*arguments, "name", code=2).err
 
 
-def test_validate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["scenario", "validate", str(GOOD)]) == 0
-    assert capsys.readouterr().out == f"{GOOD}: valid\n"
+def test_validate(ksched: Ksched, tmp_path: Path) -> None:
+    assert ksched("scenario", "validate", str(GOOD), code=0).out == f"{GOOD}: valid\n"
     (tmp_path / "two.yaml").write_text("a: 1\n---\nb: 2\n")
     (tmp_path / "list.yaml").write_text("- a\n")
     (tmp_path / "empty.yaml").write_text("")
-    assert (
-        run(
-            [
-                "scenario",
-                "validate",
-                str(BAD),
-                *(str(tmp_path / f"{name}.yaml") for name in ("two", "list", "empty", "no")),
-            ]
-        )
-        == 2
-    )
-    complaints = capsys.readouterr().err.splitlines()
+    complaints = ksched(
+        "scenario",
+        "validate",
+        str(BAD),
+        *(str(tmp_path / f"{name}.yaml") for name in ("two", "list", "empty", "no")),
+        code=2,
+    ).err.splitlines()
     assert len([line for line in complaints if "mistakes.yaml" in line]) == 11
     assert [line.partition(f"{tmp_path}/")[2] for line in complaints[11:]] == [
         "two.yaml: 2 documents: expected one Scenario of ksched/v1",
@@ -86,9 +76,8 @@ def test_validate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     ]
 
 
-def test_the_schema_takes_what_is_right_and_refuses_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["scenario", "schema"]) == 0
-    schema = json.loads(capsys.readouterr().out)
+def test_the_schema_takes_what_is_right_and_refuses_what_is_not(ksched: Ksched) -> None:
+    schema = json.loads(ksched("scenario", "schema", code=0).out)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     good, bad = (json.loads(json.dumps(_read(path))) for path in (GOOD, BAD))
@@ -108,9 +97,8 @@ def _read(path: Path) -> object:
     return yaml.load(path.read_text(), Loader)
 
 
-def test_the_readmes_scenario_can_be_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_readmes_scenario_can_be_run(ksched: Ksched, tmp_path: Path) -> None:
     blocks = (ROOT / "ksched_cli" / "help" / "edits.md").read_text().split("```yaml\n")[1:]
     (text,) = (block.partition("```")[0] for block in blocks if "kind: Scenario" in block)
     (tmp_path / "readme.yaml").write_text(text)
-    assert run(["scenario", "validate", str(tmp_path / "readme.yaml")]) == 0
-    assert "valid" in capsys.readouterr().out
+    assert "valid" in ksched("scenario", "validate", str(tmp_path / "readme.yaml"), code=0).out

@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.cli.inputs import NODE, POD, deployment, dumped, first_line, lay_out
 from tests.lanes import sampled
+from tests.running import Ksched
 
 Files = Mapping[str, str]
 CASES: list[Any] = []
@@ -116,16 +117,14 @@ def test_a_namespace_that_only_the_manifests_of_a_diff_have(here: Path, capsys: 
 )
 @pytest.mark.parametrize("others", [pytest.param((), id="pods only"), pytest.param((SHOP,), id="Namespace objects")])
 def test_one_warning_for_a_namespace_like_none_of_the_cluster(
-    command: str, others: tuple[Any, ...], here: Path, capsys: pytest.CaptureFixture[str]
+    command: str, others: tuple[Any, ...], here: Path, ksched: Ksched
 ) -> None:
     running = {**POD, "metadata": {"name": "p", "namespace": "shop"}}
     lay_out({"c.yaml": dumped(NODE, running, *others), "m.yaml": WEB}, here)
     refused = command == "check" and others
-    assert run([*command.split(), "--from", "c.yaml", "-f", "m.yaml", "-n", "elsewhere"]) == (2 if refused else 0)
-    shown = capsys.readouterr()
+    shown = ksched(*command.split(), "--from", "c.yaml", "-f", "m.yaml", "-n", "elsewhere", code=2 if refused else 0)
     assert f"{shown.out}{shown.err}".count("--assume-namespace elsewhere") == 1
-    assert run([*command.split(), "--from", "c.yaml", "-f", "m.yaml", "-n", "shop"]) == 0
-    shown = capsys.readouterr()
+    shown = ksched(*command.split(), "--from", "c.yaml", "-f", "m.yaml", "-n", "shop", code=0)
     assert "--assume-namespace" not in f"{shown.out}{shown.err}"
 
 
@@ -137,12 +136,11 @@ def test_one_warning_for_a_namespace_like_none_of_the_cluster(
     ],
 )
 def test_a_pod_of_the_manifests_on_a_node_that_is_there(
-    pod: dict[str, Any], arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+    pod: dict[str, Any], arguments: list[str], here: Path, ksched: Ksched
 ) -> None:
     other = dumped({**NODE, "metadata": {"name": "n2"}})
     lay_out({"c.yaml": dumped(NODE), "n2.yaml": other, "m.yaml": dumped({**POD, "spec": {**POD["spec"], **pod}})}, here)
-    assert run(["simulate", "--from", "c.yaml", "-f", "m.yaml", *arguments]) == 0
-    assert "there is no node" not in capsys.readouterr().err
+    assert "there is no node" not in ksched("simulate", "--from", "c.yaml", "-f", "m.yaml", *arguments, code=0).err
 
 
 def test_a_finished_pod_of_the_manifests_may_have_lost_its_node(here: Path) -> None:

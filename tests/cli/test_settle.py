@@ -12,6 +12,7 @@ import yaml
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import same_as_golden
+from tests.running import Ksched
 
 
 def owned(name: str, kind: str, cpu: str) -> Any:
@@ -39,16 +40,14 @@ def cluster(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("output", ["table", "wide"])
-def test_transcript(cluster: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", cluster, "--settle", "-o", output]) == 1
-    shown = capsys.readouterr().out
+def test_transcript(cluster: str, output: str, ksched: Ksched) -> None:
+    shown = ksched("simulate", "--from", cluster, "--settle", "-o", output, code=1).out
     same_as_golden(f"simulate-settle-{output}", shown)
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
-def test_the_document_has_timeline_and_final(cluster: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", cluster, "--settle", "-o", output, "--exit-zero"]) == 0
-    text = capsys.readouterr().out
+def test_the_document_has_timeline_and_final(cluster: str, output: str, ksched: Ksched) -> None:
+    text = ksched("simulate", "--from", cluster, "--settle", "-o", output, "--exit-zero", code=0).out
     document = json.loads(text) if output == "json" else yaml.safe_load(text)
     assert document["kind"] == "Simulation"
     assert document["settled"] == {"ending": "settled", "seconds": 30.0, "cycles": 6}
@@ -87,9 +86,8 @@ def test_names(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["--settle", "--max-time", "1h"], "settled after 30s, 6 cycles", id="enough"),
     ],
 )
-def test_limits(cluster: str, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", cluster, *arguments]) == 1
-    assert expected in " ".join(capsys.readouterr().out.split())
+def test_limits(cluster: str, arguments: list[str], expected: str, ksched: Ksched) -> None:
+    assert expected in " ".join(ksched("simulate", "--from", cluster, *arguments, code=1).out.split())
 
 
 @pytest.mark.parametrize(
@@ -103,9 +101,8 @@ def test_limits(cluster: str, arguments: list[str], expected: str, capsys: pytes
         pytest.param(["--settle", "--max-cycles", "0"], "--max-cycles 0: must be at least 1", id="no-cycles"),
     ],
 )
-def test_mistakes(cluster: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", cluster, *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_mistakes(cluster: str, arguments: list[str], message: str, ksched: Ksched) -> None:
+    assert message in ksched("simulate", "--from", cluster, *arguments, code=2).err
 
 
 def test_preemption_may_be_a_failure(tmp_path: Path) -> None:
@@ -136,17 +133,13 @@ def with_scenario(cluster: str, tmp_path: Path, text: str = SCENARIO) -> list[st
     return ["simulate", "--from", cluster, "--settle", "--scenario", str(path)]
 
 
-def test_a_scenario_on_the_timeline(cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(with_scenario(cluster, tmp_path)) == 0
-    shown = capsys.readouterr().out
+def test_a_scenario_on_the_timeline(cluster: str, tmp_path: Path, ksched: Ksched) -> None:
+    shown = ksched(*with_scenario(cluster, tmp_path), code=0).out
     same_as_golden("simulate-settle-scenario", shown)
 
 
-def test_a_scenario_on_the_timeline_as_a_document(
-    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*with_scenario(cluster, tmp_path), "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_a_scenario_on_the_timeline_as_a_document(cluster: str, tmp_path: Path, ksched: Ksched) -> None:
+    document = json.loads(ksched(*with_scenario(cluster, tmp_path), "-o", "json", code=0).out)
     steps = [each for each in document["timeline"] if each["event"] == "Step"]
     assert [each["message"] for each in steps] == ["as it is", "more room", "a node is lost"]
     # A step comes when everything has come to rest: the victims of the first took half a minute to leave.
@@ -161,11 +154,8 @@ def test_a_scenario_on_the_timeline_as_a_document(
     }
 
 
-def test_an_expectation_that_fails_on_the_timeline(
-    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_expectation_that_fails_on_the_timeline(cluster: str, tmp_path: Path, ksched: Ksched) -> None:
     text = SCENARIO.replace("{schedulable: false}", "{schedulable: true}")
     assert run(with_scenario(cluster, tmp_path, text)) == 4
     assert run([*with_scenario(cluster, tmp_path), "--max-cycles", "2"]) == 1
-    assert run([*with_scenario(cluster, tmp_path), "-o", "name"]) == 2
-    assert "not as name" in capsys.readouterr().err
+    assert "not as name" in ksched(*with_scenario(cluster, tmp_path), "-o", "name", code=2).err

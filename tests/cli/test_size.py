@@ -12,6 +12,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_pod, write_list
 from tests.cli.transcripts import DEMO, ROOT, same_as_golden, without_stats
+from tests.running import Ksched
 
 SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
 
@@ -32,9 +33,8 @@ def without_times(text: str) -> str:
         pytest.param("size-help", ["--help"], 0, id="help"),
     ],
 )
-def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["size", "--from", DEMO, "--catalog", SHAPES, *arguments]) == code
-    printed = capsys.readouterr()
+def test_transcript(name: str, arguments: list[str], code: int, ksched: Ksched) -> None:
+    printed = ksched("size", "--from", DEMO, "--catalog", SHAPES, *arguments, code=code)
     is_table = name not in ("size-yaml", "size-markdown", "size-wide", "size-greedy")
     same_as_golden(name, without_times(printed.out or printed.err), columns=80 if is_table else None)
 
@@ -46,9 +46,8 @@ def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.C
         pytest.param("size-catalog-help", ["--help"], id="help"),
     ],
 )
-def test_catalog_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["size", "catalog", *arguments]) == 0
-    same_as_golden(name, capsys.readouterr().out, columns=None)
+def test_catalog_transcript(name: str, arguments: list[str], ksched: Ksched) -> None:
+    same_as_golden(name, ksched("size", "catalog", *arguments, code=0).out, columns=None)
 
 
 def test_a_catalog_of_the_cluster_can_be_bought_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,9 +58,8 @@ def test_a_catalog_of_the_cluster_can_be_bought_from(tmp_path: Path, capsys: pyt
     assert json.loads(capsys.readouterr().out)["kind"] == "Sizing"
 
 
-def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["size", "schema"]) == 0
-    assert json.loads(capsys.readouterr().out)["title"].startswith("A catalog")
+def test_the_schema_is_printed(ksched: Ksched) -> None:
+    assert json.loads(ksched("size", "schema", code=0).out)["title"].startswith("A catalog")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +87,5 @@ def test_exit_codes(tmp_path: Path, pod: Any, options: list[str], code: int, out
         pytest.param(["--catalog", DEMO], "kind", id="another kind of file"),
     ],
 )
-def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["size", "--from", DEMO, *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_mistakes(arguments: list[str], message: str, ksched: Ksched) -> None:
+    assert message in ksched("size", "--from", DEMO, *arguments, code=2).err

@@ -11,6 +11,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
+from tests.running import Ksched
 
 BETA = "failure-domain.beta.kubernetes.io/zone"
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
@@ -99,34 +100,29 @@ def test_a_missing_claim_is_created_once(
     ],
 )
 def test_a_volume_of_a_zone_without_nodes(
-    of: dict[str, Any], nodes: tuple[str, ...], zone: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    of: dict[str, Any], nodes: tuple[str, ...], zone: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     """The zone is named, and a node there is the fix, unless no node of the region can be copied."""
     objects = [node(f"n{at}", each) for at, each in enumerate(nodes)]
     cluster = write_list(tmp_path / "c.json", *objects, CLASS, claim("data", "pv"), of, mounting("data"))
-    run(["explain", "default/p", "--from", cluster])
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(ksched("explain", "default/p", "--from", cluster).out.split())
     assert f"Volume pv of claim data is in zone {zone or 'us-1c'}, without nodes: add a node there, or" in shown
     assert ("in zone eu-1c, which has no node" in shown) is bool(zone)
 
 
-def test_a_zone_has_nodes_with_the_label_of_the_driver_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_zone_has_nodes_with_the_label_of_the_driver_alone(tmp_path: Path, ksched: Ksched) -> None:
     full = node("n1", "").label("topology.ebs.csi.aws.com/zone", "eu-1b")
     full.data["spec"]["unschedulable"] = True
     of = volume(spec=affine("eu-1b", key="topology.ebs.csi.aws.com/zone"))
     cluster = write_list(tmp_path / "c.json", node("n0", ""), full, CLASS, claim("data", "pv"), of, mounting("data"))
-    run(["explain", "default/p", "--from", cluster])
-    assert "without nodes" not in " ".join(capsys.readouterr().out.split())
+    assert "without nodes" not in " ".join(ksched("explain", "default/p", "--from", cluster).out.split())
 
 
-def test_a_volume_of_a_zone_with_nodes_is_not_without_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_volume_of_a_zone_with_nodes_is_not_without_nodes(tmp_path: Path, ksched: Ksched) -> None:
     full = node("n1", "eu-1b")
     full.data["spec"]["unschedulable"] = True
     objects = (node("n0", "eu-1a"), full, CLASS, claim("data", "pv"), volume(labels={ZONE: "eu-1b"}), mounting("data"))
-    run(["explain", "default/p", "--from", write_list(tmp_path / "c.json", *objects)])
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(ksched("explain", "default/p", "--from", write_list(tmp_path / "c.json", *objects)).out.split())
     assert "uncordon n1" in shown
     assert "without nodes" not in shown
     assert "which has no node" not in shown

@@ -10,6 +10,7 @@ import pytest
 from ksched_cli.api.validation.documents import mistakes
 from ksched_cli.cli.main import run
 from tests.builders import make_node, write_list
+from tests.running import Ksched
 
 MANIFEST = """\
 apiVersion: apps/v1
@@ -57,16 +58,14 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ],
 )
 def test_check_reports_unknown_fields(
-    option: list[str], level: str, code: int, files: list[str], capsys: pytest.CaptureFixture[str]
+    option: list[str], level: str, code: int, files: list[str], ksched: Ksched
 ) -> None:
-    assert run(["check", *files, *option, "-o", "json"]) == code
-    found = json.loads(capsys.readouterr().out)["findings"]
+    found = json.loads(ksched("check", *files, *option, "-o", "json", code=code).out)["findings"]
     assert [(each["code"], each["level"]) for each in found] == ([("KS012", level)] * 5 if level else [])
     assert {each["line"]: each["message"].removeprefix("Deployment default/web: ") for each in found} == (
         UNKNOWN if level else {}
     )
-    assert run(["check", *files, *option]) == code
-    shown = capsys.readouterr().out
+    shown = ksched("check", *files, *option, code=code).out
     assert (f"m.yaml:12: {level} KS012" in shown) is bool(level)
 
 
@@ -80,25 +79,20 @@ def test_check_reports_unknown_fields(
         pytest.param(["drain", "n"], 1, id="drain"),
     ],
 )
-def test_other_commands_report_unknown_fields(
-    command: list[str], code: int, files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run([*command, *files]) == 2
-    shown = capsys.readouterr().err
+def test_other_commands_report_unknown_fields(command: list[str], code: int, files: list[str], ksched: Ksched) -> None:
+    shown = ksched(*command, *files, code=2).err
     for line, text in UNKNOWN.items():
         assert f"m.yaml:{line}: Deployment default/web: {text}" in shown
-    assert run([*command, *files, "--no-strict"]) == code
-    assert "unknown field" not in capsys.readouterr().err
+    assert "unknown field" not in ksched(*command, *files, "--no-strict", code=code).err
 
 
-def test_all_mistakes_of_an_object_at_once(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_mistakes_of_an_object_at_once(files: list[str], ksched: Ksched) -> None:
     """Unknown fields, values of the wrong type and refused values, in JSON lists too."""
     container = {"name": "C", "image": "i", "env": [{"name": "A", "value": 1}], "portz": []}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
     good = {**pod, "metadata": {"name": "good"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     Path("m.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [good, pod]}, indent=1))
-    assert run(["check", "--from", "c.json", "-f", "m.json", "-o", "json"]) == 2
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(ksched("check", "--from", "c.json", "-f", "m.json", "-o", "json", code=2).out)
     assert [workload["workload"] for workload in document["workloads"]] == ["Pod default/good"]
     found = {each["message"].split(": ")[1]: each for each in document["findings"]}
     inner = "items[1].spec.containers[0]"

@@ -16,6 +16,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import DEMO, ROOT, same_as_golden
+from tests.running import Ksched
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 
@@ -149,11 +150,10 @@ def test_validate_names_every_mistake_with_its_line(tmp_path: Path, capsys: pyte
         pytest.param("apiVersion: ksched/v1\nkind: Sweep\n", "the sweep has no dimension", id="no dimension"),
     ],
 )
-def test_files_that_are_no_sweep(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_no_sweep(text: str, message: str, tmp_path: Path, ksched: Ksched) -> None:
     file = tmp_path / "sweep.yaml"
     file.write_text(text)
-    assert run(["sweep", "validate", str(file)]) == 2
-    assert message in capsys.readouterr().err
+    assert message in ksched("sweep", "validate", str(file), code=2).err
 
 
 @pytest.mark.parametrize(
@@ -177,9 +177,8 @@ def test_files_that_are_no_sweep(text: str, message: str, tmp_path: Path, capsys
         pytest.param(["a.yaml", "b.yaml"], "one sweep file at a time", id="two files"),
     ],
 )
-def test_bad_command_lines(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["sweep", "--from", SHOP, *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_bad_command_lines(arguments: list[str], message: str, ksched: Ksched) -> None:
+    assert message in ksched("sweep", "--from", SHOP, *arguments, code=2).err
 
 
 def test_the_schema_agrees_with_validate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,11 +226,10 @@ def test_an_expectation_of_pods_that_are_not_there(tmp_path: Path, capsys: pytes
     assert 'expect: there is no Deployment "none" in namespace "shop" in the input' in capsys.readouterr().err
 
 
-def test_mistakes_in_expectations_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_in_expectations_are_named(tmp_path: Path, ksched: Ksched) -> None:
     file = tmp_path / "sweep.yaml"
     file.write_text(EXPECTING.replace("StatefulSet/shop/db", "Deploy").replace("{zone: 1}", "{zone: 0}"))
-    assert run(["sweep", "validate", str(file)]) == 2
-    lines = capsys.readouterr().err.splitlines()
+    lines = ksched("sweep", "validate", str(file), code=2).err.splitlines()
     assert [f":{number}: expect." in line for number, line in zip((5, 8), lines, strict=True)] == [True, True]
 
 

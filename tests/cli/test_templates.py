@@ -8,6 +8,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.cli.transcripts import ROOT
+from tests.running import Ksched
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 NODES = "{.pods[*].node}"
@@ -23,14 +24,12 @@ NODES = "{.pods[*].node}"
         pytest.param([f"--output=jsonpath={NODES}"], id="--output=VALUE"),
     ],
 )
-def test_every_way_to_write_it(spelling: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", *spelling]) == 0
-    assert capsys.readouterr().out == "east-2 west-1 gpu-1"
+def test_every_way_to_write_it(spelling: list[str], ksched: Ksched) -> None:
+    assert ksched("demo", *spelling, code=0).out == "east-2 west-1 gpu-1"
 
 
-def test_an_equals_sign_after_the_short_option_is_read_as_kubectl_reads_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", "-o=json"]) == 0
-    assert json.loads(capsys.readouterr().out)["kind"] == "Simulation"
+def test_an_equals_sign_after_the_short_option_is_read_as_kubectl_reads_it(ksched: Ksched) -> None:
+    assert json.loads(ksched("demo", "-o=json", code=0).out)["kind"] == "Simulation"
 
 
 @pytest.mark.parametrize(
@@ -58,9 +57,8 @@ def test_an_equals_sign_after_the_short_option_is_read_as_kubectl_reads_it(capsy
         pytest.param(["plugins", "NodePorts", "-o", "jsonpath={[0].name}"], "NodePorts", 0, id="plugins"),
     ],
 )  # fmt: skip
-def test_commands(arguments: list[str], expected: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(arguments) == code
-    assert capsys.readouterr().out == expected
+def test_commands(arguments: list[str], expected: str, code: int, ksched: Ksched) -> None:
+    assert ksched(*arguments, code=code).out == expected
 
 
 def test_without_headers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,9 +66,8 @@ def test_without_headers(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "east\nwest\n"
 
 
-def test_help_is_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", "--help", "-o", "jsonpath={.a}"]) == 0
-    assert capsys.readouterr().out.startswith("Usage: ksched demo")
+def test_help_is_help(ksched: Ksched) -> None:
+    assert ksched("demo", "--help", "-o", "jsonpath={.a}", code=0).out.startswith("Usage: ksched demo")
 
 
 @pytest.mark.parametrize(
@@ -85,9 +82,8 @@ def test_help_is_help(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param("jsonpaht={.a}", "is not one of", id="misspelt"),
     ],
 )
-def test_mistakes(output: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", "-o", output]) == 2
-    captured = capsys.readouterr()
+def test_mistakes(output: str, expected: str, ksched: Ksched) -> None:
+    captured = ksched("demo", "-o", output, code=2)
     assert captured.out == ""
     assert expected in captured.err
     assert "Traceback" not in captured.err

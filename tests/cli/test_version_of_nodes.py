@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.releases import DEFAULT_VERSION
 from tests.builders import make_node, write_list
+from tests.running import Ksched
 
 NOTE = "the input does not name the version of the API server: ksched answers as Kubernetes"
 
@@ -28,17 +29,11 @@ def node(name: str, version: str) -> dict[str, Any]:
     ],
 )
 def test_the_version_that_the_nodes_tell(
-    versions: list[str],
-    options: list[str],
-    expected: str,
-    noted: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    versions: list[str], options: list[str], expected: str, noted: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     nodes = [node(f"n{number}", version) for number, version in enumerate(versions)]
     arguments = ["--from", write_list(tmp_path / "c.json", *nodes), *options, "--allow-empty", "-o", "json"]
-    assert run(["simulate", *arguments]) == 0
-    said = capsys.readouterr()
+    said = ksched("simulate", *arguments, code=0)
     assert json.loads(said.out)["coverage"]["kubeVersion"] == expected
     assert (f"{NOTE} {noted}, the newest kubelet" in said.err) is bool(noted)
     assert (NOTE in said.err) is bool(noted)

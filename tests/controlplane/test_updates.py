@@ -11,6 +11,7 @@ import yaml
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
+from tests.running import Ksched
 
 NODE = make_node("n").doc()
 FORBIDDEN_SET = (
@@ -187,15 +188,14 @@ def test_a_refused_update_ends_every_command(
     manifest: Any,
     message: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    ksched: Ksched,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
     cluster = write_list(tmp_path / "c.json", NODE, live)
     (tmp_path / "m.yaml").write_text(f"# first line\n{yaml.safe_dump(manifest, sort_keys=False)}")
     arguments = ["n"] if command == "drain" else []
-    assert run([command, *arguments, "--from", cluster, "-f", str(tmp_path / "m.yaml"), "--allow-empty"]) == 2
-    said = capsys.readouterr()
+    said = ksched(command, *arguments, "--from", cluster, "-f", str(tmp_path / "m.yaml"), "--allow-empty", code=2)
     assert message in said.err + said.out
     line = int((said.err + said.out).split("m.yaml:")[1].split(":")[0].split()[0])
     assert line > 1

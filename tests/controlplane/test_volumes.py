@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, write_list
 from tests.lanes import sampled
+from tests.running import Ksched
 
 ZONE = "topology.kubernetes.io/zone"
 NODES = [make_node(name).label(**{ZONE: zone}).doc() for name, zone in (("a", "east"), ("b", "west"))]
@@ -109,9 +110,7 @@ def test_the_topologies_of_the_class_hold(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("command", sampled(["simulate", "capacity"], 2))
-def test_commands_without_a_world_provision_too(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_without_a_world_provision_too(command: str, tmp_path: Path, ksched: Ksched) -> None:
     arguments = ["--from", write_list(tmp_path / "c.json", *NODES, storage_class())]
     claim = {
         "apiVersion": "v1",
@@ -126,10 +125,8 @@ def test_commands_without_a_world_provision_too(
         "metadata": {"name": "p", "namespace": "default"},
         "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": volumes},
     }
-    assert run([command, *arguments, "-f", write_list(tmp_path / "m.json", claim, pod)]) == 0
-    assert AT_ONCE in capsys.readouterr().err
-    assert run([command, *arguments, "-f", write_list(tmp_path / "m.json", stateful_set())]) == 0
-    capsys.readouterr()
+    assert AT_ONCE in ksched(command, *arguments, "-f", write_list(tmp_path / "m.json", claim, pod), code=0).err
+    ksched(command, *arguments, "-f", write_list(tmp_path / "m.json", stateful_set()), code=0)
 
 
 def test_a_class_without_a_provisioner_binds_volumes_that_exist(
@@ -274,12 +271,7 @@ STAYS = "volumes of StorageClass fast are provisioned for their first pod: each 
     ],
 )
 def test_a_volume_stays_where_its_first_pod_ran(
-    provisioner: str,
-    more: list[Any],
-    remark: str,
-    replaced_on: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    provisioner: str, more: list[Any], remark: str, replaced_on: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     """The driver publishes no capacity: the claim stayed unbound, and the replaced pod was free to go anywhere."""
     (tmp_path / "s.yaml").write_text(
@@ -288,8 +280,7 @@ def test_a_volume_stays_where_its_first_pod_ran(
     )
     write_list(tmp_path / "m.json", stateful_set(1))
     cluster = write_list(tmp_path / "c.json", *NODES, storage_class("WaitForFirstConsumer", provisioner), *more)
-    run(["simulate", "--from", cluster, "--settle", "--scenario", str(tmp_path / "s.yaml"), "-o", "json"])
-    shown = capsys.readouterr()
+    shown = ksched("simulate", "--from", cluster, "--settle", "--scenario", str(tmp_path / "s.yaml"), "-o", "json")
     final = json.loads(shown.out)["final"]
     assert [pod.get("node", "") for pod in final if pod["state"] != "gone"] == [replaced_on]
     steps = json.loads(shown.out)["steps"]

@@ -15,6 +15,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
+from tests.running import Ksched
 
 GPU = "example.com/gpu"
 
@@ -149,9 +150,8 @@ def test_the_picture_is_one_svg_file(cluster: str, capsys: pytest.CaptureFixture
     assert {"cpu", "memory", "percent allocated"} <= set(names)
 
 
-def test_a_page_without_a_curve_has_no_chart(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", cluster, "--exit-zero", "-o", "html"]) == 0
-    assert "<svg" not in capsys.readouterr().out
+def test_a_page_without_a_curve_has_no_chart(cluster: str, ksched: Ksched) -> None:
+    assert "<svg" not in ksched("simulate", "--from", cluster, "--exit-zero", "-o", "html", code=0).out
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,5 @@ def test_a_page_without_a_curve_has_no_chart(cluster: str, capsys: pytest.Captur
         pytest.param(["-o", "svg"], "-o svg is the picture of --curve", id="no curve"),
     ],
 )
-def test_what_does_not_go_together(
-    words: list[str], message: str, cluster: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["simulate", "--from", cluster, *words]) == 2
-    assert message in capsys.readouterr().err
+def test_what_does_not_go_together(words: list[str], message: str, cluster: str, ksched: Ksched) -> None:
+    assert message in ksched("simulate", "--from", cluster, *words, code=2).err

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.plan.sweep.curves import CurveSweepResult, mean_curve, read_seeds
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
+from tests.running import Ksched
 
 SPREAD, PACK = "LeastAllocated", "MostAllocated"
 
@@ -178,35 +178,30 @@ def command(objects: list[dict[str, Any]], tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
-def test_the_table_ranks_the_policies(form: str, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*command, "-o", form]) == 0
-    text = capsys.readouterr().out
+def test_the_table_ranks_the_policies(form: str, command: list[str], ksched: Ksched) -> None:
+    text = ksched(*command, "-o", form, code=0).out
     assert "6 runs: packed allocates the most of cpu (100.0 %), 3 seeds" in text
     names = re.findall(r"^[| ]*(packed|LeastAllocated) .*\d", text, re.MULTILINE)
     assert names == ["packed", "LeastAllocated"]
 
 
-def test_the_picture_has_a_band_for_each_policy(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_picture_has_a_band_for_each_policy(command: list[str], ksched: Ksched) -> None:
     from xml.etree import ElementTree
 
-    assert run([*command, "-o", "svg"]) == 0
-    root = ElementTree.fromstring(capsys.readouterr().out)
+    root = ElementTree.fromstring(ksched(*command, "-o", "svg", code=0).out)
     classes = [each.get("class") for each in root.iter("{http://www.w3.org/2000/svg}path")]
     assert [each for each in classes if each and "band" in each] == ["c0 band", "c1 band"]
 
 
-def test_a_stored_document_has_its_page(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*command, "-o", "json"]) == 0
-    text = capsys.readouterr().out
+def test_a_stored_document_has_its_page(command: list[str], tmp_path: Path, ksched: Ksched) -> None:
+    text = ksched(*command, "-o", "json", code=0).out
     document = json.loads(text)
     assert document["kind"] == "CurveSweep"
     assert [each["policy"] for each in document["curves"]] == [SPREAD, "packed"]
     assert document["stats"]["cpuSeconds"].keys() == {SPREAD, "packed"}
     (tmp_path / "stored.json").write_text(text)
-    assert run(["report", str(tmp_path / "stored.json")]) == 0
-    assert "<svg" in capsys.readouterr().out
+    assert "<svg" in ksched("report", str(tmp_path / "stored.json"), code=0).out
 
 
-def test_a_format_of_the_other_kind_of_sweep(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*command, "-o", "csv"]) == 2
-    assert "-o csv: this sweep has table, wide, json" in capsys.readouterr().err
+def test_a_format_of_the_other_kind_of_sweep(command: list[str], ksched: Ksched) -> None:
+    assert "-o csv: this sweep has table, wide, json" in ksched(*command, "-o", "csv", code=2).err

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 
 from ksched_cli.cli import simulate
-from ksched_cli.cli.main import run
 from ksched_cli.plan.results.outcomes import PodOutcome, Simulation, Stats
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, outcome_of
 from ksched_cli.report.encoding import compact_json
@@ -20,6 +19,7 @@ from tests.cli.transcripts import CASE
 from tests.engine.answers.test_reuse import workloads
 from tests.harness import make_scheduler
 from tests.lanes import examples
+from tests.running import Ksched
 
 
 def streamed(outcome: PodOutcome) -> str:
@@ -57,12 +57,8 @@ def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[obj
         assert json.loads(streamed(outcome)) == json.loads(compact_json(PodPart.of(outcome)))
 
 
-def test_a_large_document_has_a_note_about_its_size(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_document_has_a_note_about_its_size(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]
-    run(command)
-    assert "the document has" not in capsys.readouterr().err
+    assert "the document has" not in ksched(*command).err
     monkeypatch.setattr(simulate, "_LARGE", 1000)
-    run(command)
-    assert "the document has 0 MB" in capsys.readouterr().err
+    assert "the document has 0 MB" in ksched(*command).err

@@ -17,7 +17,7 @@ from ksched_cli.simulator import Simulator
 from ksched_cli.world.results import Orders
 from tests.builders import make_pod, write_list
 from tests.plan.rollouts import nodes
-from tests.running import compare, settle
+from tests.running import Ksched, compare, settle
 
 N0, N1 = {"kubernetes.io/hostname": "n0"}, {"kubernetes.io/hostname": "n1"}
 
@@ -75,24 +75,21 @@ def test_diff_marks_the_same_tie(tmp_path: Path) -> None:
 
 
 def test_no_command_states_such_a_result_as_certain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ksched: Ksched
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     write_list(tmp_path / "n.json", *nodes("4", "4"))
     write_list(tmp_path / "c.json", *tied(N1))
     write_list(tmp_path / "m.json", pod("a-first"), pod("b-second", nodeSelector=N1))
-    assert run(["simulate", "--from", "c.json", "--settle"]) == 0
-    shown = capsys.readouterr().out
+    shown = ksched("simulate", "--from", "c.json", "--settle", code=0).out
     assert shown.splitlines()[0].startswith("2 pods: 2 scheduled, fits in 1 of 2 orders, ")
     line = "chance decides once (node of default/a-first): every pod has a node in 1 of 2 orders, Pod/default/b-second in 1"
     assert line in shown
-    assert run(["diff", "--from", "n.json", "-f", "m.json"]) == 0
-    shown = capsys.readouterr().out
+    shown = ksched("diff", "--from", "n.json", "-f", "m.json", code=0).out
     assert shown.splitlines()[0] == "2 pods: 2 new, 0 as before, fits in 1 of 2 orders"
     assert line in shown
-    assert run(["simulate", "--from", "c.json", "--settle", "-o", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(ksched("simulate", "--from", "c.json", "--settle", "-o", "json", code=0).out)
     assert document["orders"] == {"tried": 2, "finished": 1, "workloads": {"Pod/default/b-second": 1}}
     run(["check", "--from", "n.json", "-f", "m.json"])
     assert capsys.readouterr().out.splitlines()[0] == "2 workloads: all fit in some orders only, 1 warning (2 nodes)"
@@ -146,18 +143,16 @@ def test_a_drain_that_is_safe_in_some_orders_only_is_not_safe(needed: Any, first
 
 
 def test_the_line_of_such_a_drain_has_the_number_of_orders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ksched: Ksched
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     path = write_list(tmp_path / "c.json", *drained(N1))
-    assert run(["drain", "--from", path, "n2"]) == 1
-    shown = capsys.readouterr().out
+    shown = ksched("drain", "--from", path, "n2", code=1).out
     assert shown.splitlines()[0] == "n2: no place, in 1 of 2 orders (safe in 1), drained in 1 round, 2 pods move"
     assert "chance decides once (node of default/a-" in shown
     assert run(["drain", "--from", path, "--each", "node"]) == 1
     assert "in 1 of 2 orders (safe in 1): chance decides once (node of default/a-" in capsys.readouterr().out
-    run(["drain", "--from", path, "n2", "-o", "json"])
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(ksched("drain", "--from", path, "n2", "-o", "json").out)
     assert document["orders"] == {"tried": 2, "outcomes": {"safe": 1, "no place": 1}}
 
 
@@ -194,17 +189,15 @@ def test_each_step_tries_its_own_draws(tmp_path: Path) -> None:
 
 
 def test_the_table_and_the_document_of_a_scenario_have_the_number_of_orders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     stepped(tmp_path, {"apply": "both.json", "expect": {"schedulable": True}})
     command = ["simulate", "--from", str(tmp_path / "n.json"), "--scenario", str(tmp_path / "scenario.yaml")]
-    assert run(command) == 4
-    shown = capsys.readouterr().out
+    shown = ksched(*command, code=4).out
     assert "chance decides once (node of default/a-first): every pod has a node in 1 of 2 orders" in shown
     assert "holds in 1 of 2 orders only" in shown
-    assert run([*command, "-o", "json"]) == 4
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(ksched(*command, "-o", "json", code=4).out)
     (step,) = document["steps"]
     assert step["orders"] == document["orders"] == {"tried": 2, "finished": 1, "workloads": {"Pod/default/b-second": 1}}
     assert step["expectations"][0]["orders"] == {"tried": 2, "held": 1}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Namespace, ObjectMeta
-from ksched_cli.cli.main import run
 from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.plan.explaining import explained
+from tests.running import Ksched
 
 NAMESPACES = [Namespace(metadata=ObjectMeta(name=name, labels={"team": name})) for name in ("web", "db")]
 PODS = [
@@ -110,10 +110,9 @@ def test_the_typing_error_is_corrected_first() -> None:
     assert fixes.found[0].node == "n1"
 
 
-def test_check_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_names_it(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}]
     cluster = write_list(tmp_path / "c.json", make_node("n1").doc(), PODS[0].doc(), *spaces)
     manifest = write_list(tmp_path / "m.json", near({"app": "cahce"}).doc())
-    run(["check", "--from", cluster, "-f", manifest])
-    assert "did you mean app=cache?" in capsys.readouterr().out
+    assert "did you mean app=cache?" in ksched("check", "--from", cluster, "-f", manifest).out

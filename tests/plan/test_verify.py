@@ -14,7 +14,7 @@ from ksched_cli.plan.verify.results import Agreement, Checked, Verification
 from tests.builders import make_node, make_pod, write_list
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
 from tests.lanes import sampled
-from tests.running import prepare, verify
+from tests.running import Ksched, prepare, verify
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 CASES = ["basic-01", "mixed-02", "podaffinity-03", "resources-04", "scoring-02", "spread-05", "taints-01"]
@@ -54,7 +54,7 @@ def test_what_it_placed_itself_agrees(case: str, tmp_path: Path) -> None:
     assert [each for each in (*found.placements, *found.pending) if not each.agreement.agrees] == []
 
 
-def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str], ksched: Ksched) -> None:
     items = [
         make_node("old").doc(),
         make_node("new").doc(),
@@ -82,8 +82,7 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert dict(found.left_out) == {"pods on nodes that are gone": 1, "pods of the scheduler mine": 1}
     assert (found.agreeing, found.compared) == (2, 6)
 
-    assert run(["verify", "--from", str(tmp_path / "cluster.json")]) == 1
-    shown = capsys.readouterr().out
+    shown = ksched("verify", "--from", str(tmp_path / "cluster.json"), code=1).out
     assert "running pods, scheduled again in the order of their bindings: 1 of 3 agree" in shown
     assert "order of bindings: for 3 known by their times" in shown
     assert shown.startswith("6 pods: 2 agree, 33.3 %")
@@ -91,8 +90,7 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     document = json.loads(capsys.readouterr().out)
     assert (document["kind"], document["agreeing"], document["compared"]) == ("Verification", 2, 6)
     assert document["order"] == {"known": 3, "found": 0, "notFound": 0}
-    assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "name", "-n", "none"]) == 2
-    assert capsys.readouterr().out == ""
+    assert ksched("verify", "--from", str(tmp_path / "cluster.json"), "-o", "name", "-n", "none", code=2).out == ""
 
 
 def test_nodes_that_were_created_since_a_verdict_are_its_cause(tmp_path: Path) -> None:
@@ -149,10 +147,8 @@ def test_nobody_is_evicted_for_a_pod_that_runs(tmp_path: Path) -> None:
     assert [each.agreement for each in found.placements] == [Agreement.SAME, Agreement.REJECTED, Agreement.REJECTED]
 
 
-def test_manifests_are_refused_and_nothing_is_no_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_manifests_are_refused_and_nothing_is_no_agreement(tmp_path: Path, ksched: Ksched) -> None:
     source = write_list(tmp_path / "cluster.json", make_node("n1").doc())
-    assert run(["verify", "--from", source, "-f", source]) == 2
-    assert "No such option: -f" in capsys.readouterr().err
-    assert run(["verify", "--from", source]) == 2
-    assert "nothing to compare" in capsys.readouterr().out
+    assert "No such option: -f" in ksched("verify", "--from", source, "-f", source, code=2).err
+    assert "nothing to compare" in ksched("verify", "--from", source, code=2).out
     assert Verification((Checked("a", Agreement.FITS, ""),), (), {}).agreeing == 0

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.cli.main import run
 from ksched_cli.report.view.pods import NodeAnswers
 from tests.cli.transcripts import DEMO
+from tests.running import Ksched
 
 
 def unpacked(pods: list[dict[str, Any]], nodes: int) -> list[list[int]]:
@@ -37,13 +37,10 @@ def test_packed_answers_are_the_same(columns: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("words", [("--from", DEMO), ("--from", DEMO, "--settle")])
-def test_a_document_with_node_answers_says_what_the_full_one_says(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_document_with_node_answers_says_what_the_full_one_says(words: tuple[str, ...], ksched: Ksched) -> None:
     documents = []
     for detail in ("nodes", "full"):
-        assert run(["simulate", *words, "-o", "json", "--detail", detail]) == 1
-        documents.append(json.loads(capsys.readouterr().out))
+        documents.append(json.loads(ksched("simulate", *words, "-o", "json", "--detail", detail, code=1).out))
     short, full = documents
     names, kinds = short["nodeTable"]["names"], short["failureKinds"]
     packed = [entry.get("nodeAnswers", {"nodes": {}}) for entry in short["pods"]]

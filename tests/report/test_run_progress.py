@@ -18,6 +18,7 @@ import pytest
 from ksched_cli.engine.decision import Decision
 from ksched_cli.progress import count, listen, steps
 from ksched_cli.report.progress import RunProgress
+from tests.running import Ksched
 
 
 class Terminal(io.StringIO):
@@ -232,9 +233,8 @@ def test_a_pipe_gets_no_bar(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", ["table", "json", "name"])
 def test_an_interrupted_run_shows_the_pods_that_had_their_cycle(
-    output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    output: str, tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ksched_cli.cli.main import run
     from ksched_cli.engine.scheduler import Scheduler
     from tests.benchmarks.workloads import write
 
@@ -250,8 +250,7 @@ def test_an_interrupted_run_shows_the_pods_that_had_their_cycle(
         return schedule(self, pod_row)
 
     monkeypatch.setattr(Scheduler, "schedule", interrupted)
-    assert run(["simulate", "--from", str(path), "-o", output]) == 130
-    shown = capsys.readouterr()
+    shown = ksched("simulate", "--from", str(path), "-o", output, code=130)
     assert "interrupted: 2 of 10 pods had their cycle" in shown.err
     if output == "json":
         document = json.loads(shown.out)

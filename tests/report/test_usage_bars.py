@@ -18,6 +18,7 @@ from ksched_cli.report.view.shared import nodes_of
 from ksched_cli.report.visible import NO_NODES
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT
+from tests.running import Ksched
 
 DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 WEB = str(ROOT / "fixtures" / "check" / "deploy" / "web.yaml")
@@ -35,14 +36,12 @@ def plain(text: str) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_bars_of_zones_and_nodes_with_colours_only(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(COMMANDS[command])
-    without = capsys.readouterr().out
+    without = ksched(*COMMANDS[command]).out
     assert "\N{FULL BLOCK}" not in without
     monkeypatch.setenv("FORCE_COLOR", "1")
-    run(COMMANDS[command])
-    lines = plain(capsys.readouterr().out).splitlines()
+    lines = plain(ksched(*COMMANDS[command]).out).splitlines()
     begin = next(number for number, line in enumerate(lines) if line.split() == ["USE", "CPU", "MEMORY"])
     names = [line.split()[0] for line in lines[begin + 1 :] if line.strip()]
     assert names[: 2 + len(NODES[command])] == ["east", "west", *NODES[command]]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.dump import load_dump
 from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
+from tests.running import Ksched
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 
@@ -361,13 +361,12 @@ def test_yaml_and_json_of_a_recorded_cluster_load_alike(tmp_path: Path, case: Pa
     assert from_yaml.objects == load_dump([str(case / "cluster.json")]).objects
 
 
-def test_a_node_with_a_namespace_is_a_node_of_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_with_a_namespace_is_a_node_of_the_cluster(tmp_path: Path, ksched: Ksched) -> None:
     odd = make_node("b").doc()
     odd["metadata"]["namespace"] = "default"
     path = str(tmp_path / "c.json")
     write_list(Path(path), make_node("a").doc(), odd)
-    assert run(["drain", "--each", "node", "--from", path]) == 0
-    assert "please report" not in capsys.readouterr().err
+    assert "please report" not in ksched("drain", "--each", "node", "--from", path, code=0).err
 
 
 @pytest.mark.parametrize(
@@ -382,9 +381,8 @@ def test_a_node_with_a_namespace_is_a_node_of_the_cluster(tmp_path: Path, capsys
     ],
 )
 def test_a_number_that_no_integer_of_go_holds(
-    fields: dict[str, Any], path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fields: dict[str, Any], path: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     """A number of 300 digits in a dump was a crash: the cache could not encode the pod."""
     cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("p").spec(**fields).doc())
-    assert run(["simulate", "--from", cluster]) == 2
-    assert path in capsys.readouterr().err
+    assert path in ksched("simulate", "--from", cluster, code=2).err

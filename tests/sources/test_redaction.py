@@ -23,7 +23,7 @@ from ksched_cli.sources.redaction.walk import Role
 from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters
 from tests.lanes import examples, sampled
-from tests.running import prepare
+from tests.running import Ksched, prepare
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 SUBJECTS = sorted({path.name.rpartition("-")[0] for path in CORPUS.iterdir() if path.is_dir()})
@@ -299,18 +299,16 @@ def test_arguments_that_a_room_declares_stay_if_they_are_numbers(tmp_path: Path)
         (["--config", "c", "--redact-config", "d"], "--redact-config goes with --redact"),
     ],
 )
-def test_options_that_go_together(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["snapshot", "--from", "x", "-o", "y", *arguments]) == 2
-    assert message in capsys.readouterr().err
+def test_options_that_go_together(arguments: list[str], message: str, ksched: Ksched) -> None:
+    assert message in ksched("snapshot", "--from", "x", "-o", "y", *arguments, code=2).err
 
 
-def test_a_policy_is_not_redacted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_is_not_redacted(tmp_path: Path, ksched: Ksched) -> None:
     config = tmp_path / "policy.json"
     config.write_text('{"apiVersion": "v1", "kind": "Policy"}')
     source = written_cluster(tmp_path, make_node("n").doc())
     arguments = ["--redact", "--config", str(config), "--redact-config", str(tmp_path / "o"), "-o", str(tmp_path / "s")]
-    assert run(["snapshot", "--from", source, *arguments]) == 2
-    assert "config migrate" in capsys.readouterr().err
+    assert "config migrate" in ksched("snapshot", "--from", source, *arguments, code=2).err
     assert not (tmp_path / "s").exists()
 
 

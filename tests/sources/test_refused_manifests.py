@@ -10,6 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, write_list
+from tests.running import Ksched
 
 CASES: list[tuple[str, str, bool]] = []
 POD = """
@@ -522,24 +523,16 @@ spec:
     ],
 )
 def test_autoscalers_name_what_they_scale_by_group_since_1_34(
-    kind: str,
-    target: str,
-    described: str,
-    field: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    kind: str, target: str, described: str, field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_list(Path("c.json"), {"apiVersion": "v1", "kind": "List", "items": [make_node("n").doc()]})
     manifest = AUTOSCALER.replace("KIND", kind).replace("TARGET", target).replace("DESCRIBED", described)
     Path("m.yaml").write_text(manifest)
     command = ["check", "--from", "c.json", "-f", "m.yaml", "--allow-empty"]
-    assert run([*command, "--kube-version", "1.33"]) == 0
-    capsys.readouterr()
+    ksched(*command, "--kube-version", "1.33", code=0)
     for version in ([], ["--kube-version", "1.34"], ["--kube-version", "1.37"]):
-        assert run([*command, *version]) == (2 if field else 0)
-        assert field in capsys.readouterr().out
+        assert field in ksched(*command, *version, code=2 if field else 0).out
 
 
 @pytest.mark.parametrize(("manifest", "refused"), [pytest.param(text, no, id=name) for name, text, no in CASES])

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Pod
-from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.registry import RenderOptions, document_of
@@ -18,7 +17,7 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.own_documents import FORMAT, read_snapshot, write_snapshot
 from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
-from tests.running import prepare
+from tests.running import Ksched, prepare
 from tests.test_conformance import CASES
 
 TIME = "2026-01-01T00:00:00Z"
@@ -105,17 +104,15 @@ def test_broken_snapshots(content: bytes, message: str, tmp_path: Path) -> None:
     assert str(caught.value.problems[0]).startswith(str(path))
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     source, target = write_list(tmp_path / "c.json", *ITEMS), tmp_path / "c.ksched.gz"
-    assert run(["snapshot", "--from", source, "-o", str(target)]) == 0
-    said = capsys.readouterr().out.splitlines()
+    said = ksched("snapshot", "--from", source, "-o", str(target), code=0).out.splitlines()
     assert said[0].startswith(f"{target}: ")
     assert said[0].endswith("KiB; 2 Node, 1 Pod")
     assert said[1] == "not in it: 1 v1/Secret"
     assert read_snapshot(gzip.decompress(target.read_bytes()), "s").time == "1970-01-01T00:00:00Z"
-    assert run(["simulate", "--from", str(target), "-o", "name"]) == 0
-    assert capsys.readouterr().out == "pod/default/p\tnode/a\n"
+    assert ksched("simulate", "--from", str(target), "-o", "name", code=0).out == "pod/default/p\tnode/a\n"
 
 
 @pytest.mark.parametrize(
@@ -127,16 +124,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     ],
 )
 def test_ways_to_go_wrong(
-    arguments: list[str],
-    epoch: str,
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], epoch: str, message: str, tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     monkeypatch.chdir(tmp_path)
     source = write_list(tmp_path / "c.json", *ITEMS)
     filled = [each.format(source=source, folder=tmp_path) for each in arguments]
-    assert run(["snapshot", *filled]) == 2
-    assert message in capsys.readouterr().err
+    assert message in ksched("snapshot", *filled, code=2).err

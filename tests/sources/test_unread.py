@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from ksched_cli.api.decode import UnknownKind
-from ksched_cli.cli.main import run
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.unread import judge, refused_version
 from tests.builders import make_node, make_pod
+from tests.running import Ksched
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,7 @@ def test_kinds_that_kubernetes_does_not_have(version: str, kind: str, expected: 
 
 
 @pytest.mark.parametrize(("version", "code"), [("1.20", 0), ("1.22", 2), ("1.24", 2), ("1.25", 2)])
-def test_versions_that_a_minor_still_serves_are_known(
-    version: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_versions_that_a_minor_still_serves_are_known(version: str, code: int, tmp_path: Path, ksched: Ksched) -> None:
     """Ingress was v1beta1 up to 1.21, and CronJob up to 1.24, which is read."""
     pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
     cron = {"schedule": "0 0 * * *", "jobTemplate": {"spec": {"template": pods}}}
@@ -111,8 +109,7 @@ def test_versions_that_a_minor_still_serves_are_known(
     cluster, file = tmp_path / "c.yaml", tmp_path / "m.yaml"
     cluster.write_text(yaml.safe_dump(make_node("n1").doc()))
     file.write_text(yaml.safe_dump_all(manifests))
-    assert run(["check", "--from", str(cluster), "-f", str(file), "--kube-version", version]) == code
-    shown = capsys.readouterr().out
+    shown = ksched("check", "--from", str(cluster), "-f", str(file), "--kube-version", version, code=code).out
     assert "knows no such kind" not in shown
     assert ("Ingress is no longer served" in shown) is (version != "1.20")
     assert ("CronJob is no longer served" in shown) is (version == "1.25")
@@ -130,9 +127,7 @@ def test_versions_that_a_minor_still_serves_are_known(
         ({"minReplicas": 0, "maxReplicas": 3}, "spec.metrics: Forbidden: must specify at least one Object or External metric"),
     ],
 )  # fmt: skip
-def test_wrong_bounds_of_an_autoscaler(
-    bounds: dict[str, Any], mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_bounds_of_an_autoscaler(bounds: dict[str, Any], mistake: str, tmp_path: Path, ksched: Ksched) -> None:
     cluster, manifests = tmp_path / "c.yaml", tmp_path / "m.yaml"
     cluster.write_text(yaml.safe_dump(make_node("n1").doc()))
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
@@ -140,8 +135,7 @@ def test_wrong_bounds_of_an_autoscaler(
     manifests.write_text(
         yaml.safe_dump_all([make_pod("p").doc(), {**autoscaler, "spec": {"scaleTargetRef": target, **bounds}}])
     )
-    assert run(["simulate", "--from", str(cluster), "-f", str(manifests)]) == (2 if mistake else 0)
-    error = capsys.readouterr().err
+    error = ksched("simulate", "--from", str(cluster), "-f", str(manifests), code=2 if mistake else 0).err
     assert (f"HorizontalPodAutoscaler default/h: {mistake}" in error) is bool(mistake)
 
 
@@ -157,7 +151,7 @@ def test_wrong_bounds_of_an_autoscaler(
     ],
 )
 def test_an_autoscaler_that_scales_to_zero(
-    version: str, gates: str, fewest: int, mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    version: str, gates: str, fewest: int, mistake: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     """#139648: the gate is on by default in 1.37."""
     cluster, manifests = tmp_path / "c.yaml", tmp_path / "m.yaml"
@@ -169,17 +163,15 @@ def test_an_autoscaler_that_scales_to_zero(
     manifests.write_text(yaml.safe_dump_all([make_pod("p").doc(), {**autoscaler, "spec": spec}]))
     files = ["--from", str(cluster), "-f", str(manifests)]
     command = ["simulate", *files, "--kube-version", version, "--feature-gates", gates]
-    assert run(command) == (2 if mistake else 0)
-    error = capsys.readouterr().err
+    error = ksched(*command, code=2 if mistake else 0).err
     assert (f"spec.minReplicas: Invalid value: {fewest}: {mistake}" in error) is bool(mistake)
 
 
-def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, ksched: Ksched) -> None:
     cluster, manifests = tmp_path / "c.yaml", tmp_path / "m.yaml"
     cluster.write_text(yaml.safe_dump(make_node("n1").doc()))
     budget = {"apiVersion": "policy/v2", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": {}}
     manifests.write_text(yaml.safe_dump_all([make_pod("p").doc(), budget]))
-    assert run(["check", "--from", str(cluster), "-f", str(manifests)]) == 2
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(ksched("check", "--from", str(cluster), "-f", str(manifests), code=2).out.split())
     assert "error KS004: the API server knows no such kind" in shown
     assert "Pod default/p: fits" in shown

@@ -18,6 +18,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.report.sinks.terminal import fold_command
 from tests.lanes import sampled
+from tests.running import Ksched
 from tests.test_fixes_conformance import patch as apply_patch
 from tests.trial.shapes import SHAPES, Doc, dump, mounting, pod
 
@@ -265,34 +266,31 @@ def test_a_folded_command_is_the_same_command(number: int, width: int) -> None:
     assert len(folded.split("\n")) > 1 or len(command) <= width
 
 
-def test_a_dump_without_claims_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dump_without_claims_is_named(tmp_path: Path, ksched: Ksched) -> None:
     """Running pods mount claims that a dump of nodes and pods lacks."""
     cluster = SHAPES["gke"]()
     cluster.workload("Deployment", "db/mounts", mounting("data-mysql-0"), ["gke-prod-highmem-pool-2"])
     items = [each for each in cluster.items if each["kind"] in ("Node", "Pod")]
     source = tmp_path / "cluster.json"
     source.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    run(["simulate", "--from", str(source), "--exit-zero"])
     assert "the input has no PersistentVolumeClaims, and running pods mount 1" in " ".join(
-        capsys.readouterr().err.split()
+        ksched("simulate", "--from", str(source), "--exit-zero").err.split()
     )
 
 
-def test_lost_nodes_have_one_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lost_nodes_have_one_warning(tmp_path: Path, ksched: Ksched) -> None:
     cluster = SHAPES["gke"]()
     lost = [f"lost-{number % 3}" for number in range(12)]
     cluster.workload("Deployment", "web/lost", pod(), lost)
     source = tmp_path / "cluster.json"
     source.write_text(json.dumps(dump(cluster)))
-    run(["simulate", "--from", str(source), "--exit-zero"])
-    shown = " ".join(capsys.readouterr().err.split())
+    shown = " ".join(ksched("simulate", "--from", str(source), "--exit-zero").err.split())
     assert "12 pods are on 3 nodes that are not in the input, such as lost-0: they count nowhere" in shown
 
 
-def test_full_devices_are_closer_than_no_devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_devices_are_closer_than_no_devices(tmp_path: Path, ksched: Ksched) -> None:
     source = tmp_path / "cluster.json"
     source.write_text(json.dumps(dump(SHAPES["gke"]())))
-    run(["explain", "job/ml/hpo", "--from", str(source), "--no-fixes"])
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(ksched("explain", "job/ml/hpo", "--from", str(source), "--no-fixes").out.split())
     assert "Nodes with a single problem: 2 lack nvidia.com/gpu" in said
     assert "closest is gke-prod-gpu-pool-0, short by 2 nvidia.com/gpu" in said

@@ -15,6 +15,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.cli.streams import complain
 from ksched_cli.report.console import Column, Grid, make_console
+from tests.running import Ksched
 from tests.trial.shapes import SHAPES, dump
 
 MANIFEST = """
@@ -116,11 +117,10 @@ def test_held_back_copies_share_a_line(tmp_path: Path, capsys: pytest.CaptureFix
     assert "2 pods of ml/gated-abc12-* held back waiting for scheduling gates: [example.com/wait]" in said
 
 
-def test_nodes_of_the_control_plane_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nodes_of_the_control_plane_stay(tmp_path: Path, ksched: Ksched) -> None:
     """They have no pod that would have to move, and the cluster needs them."""
     source = stored("onprem", tmp_path)
-    assert run(["consolidate", "--from", source, "-o", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(ksched("consolidate", "--from", source, "-o", "json", code=0).out)
     gone = {each["node"] for each in found["steps"]}
     assert gone
     assert not any(name.startswith("srv-ctl") for name in gone)
@@ -153,10 +153,9 @@ def test_a_sweep_counts_the_pods_that_are_preempted_now(tmp_path: Path, capsys: 
     ],
 )
 def test_a_cluster_without_zones_is_told_what_it_has(
-    words: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], hint: str, tmp_path: Path, ksched: Ksched
 ) -> None:
-    assert run([*words, "--from", stored("onprem", tmp_path)]) == 2
-    said = capsys.readouterr().err
+    said = ksched(*words, "--from", stored("onprem", tmp_path), code=2).err
     assert "no node of the input has the label topology.kubernetes.io/zone" in said
     assert hint in said
 

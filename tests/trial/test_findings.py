@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from tests.running import Ksched
 from tests.trial.shapes import SHAPES, Cluster, dump, pod
 from tests.trial.test_everyday import MANIFEST
 
@@ -83,19 +84,17 @@ def with_a_quota(tmp_path: Path) -> str:
     return written(SHAPES["mixed"](), tmp_path)
 
 
-def test_a_workload_whose_pods_a_quota_refuses(with_a_quota: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", "deploy/team/worker", "--from", with_a_quota]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+def test_a_workload_whose_pods_a_quota_refuses(with_a_quota: str, ksched: Ksched) -> None:
+    said = " ".join(ksched("explain", "deploy/team/worker", "--from", with_a_quota, code=1).out.split())
     assert "Deployment team/worker has 2 of 4 pods: the API server refuses the others (ResourceQuota)" in said
 
 
 def test_requests_cannot_be_sized_where_a_quota_refuses_the_pods(
-    with_a_quota: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    with_a_quota: str, tmp_path: Path, ksched: Ksched
 ) -> None:
     manifest = tmp_path / "new.yaml"
     manifest.write_text(MANIFEST.replace("namespace: web", "namespace: team"))
-    assert run(["rightsize", "-f", str(manifest), "--from", with_a_quota]) == 2
-    said = capsys.readouterr().err
+    said = ksched("rightsize", "-f", str(manifest), "--from", with_a_quota, code=2).err
     assert "there is no request to size; the API server refuses team/new-" in said
     assert "(ResourceQuota): exceeded quota: q" in said
 

@@ -26,7 +26,7 @@ from tests.lanes import sampled
 from tests.plan.rollouts import OLD, checked, nodes, rolling, running_daemons, running_deployment, template
 from tests.plan.rollouts import workload as manifest
 from tests.plan.test_check_world import HIGH, job, named
-from tests.running import verify
+from tests.running import Ksched, verify
 from tests.test_one_world import at_rest, documents, node, workload
 from tests.test_one_world import template as pod_template
 
@@ -71,16 +71,13 @@ def test_a_pending_pod_preempts_a_daemon_set_pod(
     assert states(final, "DaemonSet/shop/agents") == ["gone"] * 2 + ["running"] * 2 + ["unschedulable"] * 2
 
 
-def test_a_pending_pod_preempts_a_daemon_set_pod_through_diff_taint(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pending_pod_preempts_a_daemon_set_pod_through_diff_taint(tmp_path: Path, ksched: Ksched) -> None:
     """The taint evicts web from its node; web preempts the agent of the other node, and the new agent is Pending."""
     agents, web = workload("DaemonSet", "agents", 0, 2, 0), workload("Deployment", "web", 1, 3, 100)
     agents["spec"]["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]
     cluster = at_rest([node("n1", 5), node("n2", 4)], [agents, web], tmp_path)
     dump = write_list(tmp_path / "cluster.json", *documents(cluster))
-    assert run(["diff", "--from", dump, "--taint", "n1=t:NoExecute", "-o", "json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(ksched("diff", "--from", dump, "--taint", "n1=t:NoExecute", "-o", "json", code=1).out)
     (change,) = [each for each in found["pods"] if each["workload"] == "daemonset/shop/agents"]
     assert (change["change"], change["before"]["node"], change["after"]["state"]) == (
         "newlyFailing",
@@ -251,7 +248,7 @@ def test_no_recording_is_left_out() -> None:
     assert len(RECORDINGS) == 85
 
 
-def test_an_eviction_without_end_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_eviction_without_end_is_one_sentence(tmp_path: Path, ksched: Ksched) -> None:
     """Pods that tolerate a taint for a while come back and go again. Each is shown once, however long it goes on."""
     items = []
     for name, seconds, count in (("a", 4, 1), ("b", 7, 3), ("c", 11, 2)):
@@ -285,12 +282,10 @@ def test_an_eviction_without_end_is_one_sentence(tmp_path: Path, capsys: pytest.
     nodes = [make_node("n1").allocatable(cpu="8", memory="16Gi", pods=110).doc()]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *items]}))
     given = ["simulate", "--from", str(path), "--settle", "--taint", "n1=k=v:NoExecute"]
-    run(given)
-    out = capsys.readouterr().out
+    out = ksched(*given).out
     assert "not settled: the same happens again every" in out
     assert len(out.splitlines()) < 60
-    run([*given, "-o", "json"])
-    final = json.loads(capsys.readouterr().out)["final"]
+    final = json.loads(ksched(*given, "-o", "json").out)["final"]
     assert sorted(pod["pod"] for pod in final if pod["state"] == "gone") == [
         f"shop/{name}-{number}" for name, count in (("a", 1), ("b", 3), ("c", 2)) for number in range(count)
     ]

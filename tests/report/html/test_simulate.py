@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import DEMO
 from tests.report.html.opened import NARROW, OpenedPage
+from tests.running import Ksched
 
 Opener = Callable[..., OpenedPage]
 Maker = Callable[..., Path]
@@ -47,9 +47,8 @@ def test_verdict_and_figures(demo: OpenedPage) -> None:
     assert demo.column("not-tried", 1) == ["shop/canary-1"]
 
 
-def test_pods_are_those_of_the_document(demo: OpenedPage, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", DEMO, "-o", "json"]) == 1
-    pods = json.loads(capsys.readouterr().out)["pods"]
+def test_pods_are_those_of_the_document(demo: OpenedPage, ksched: Ksched) -> None:
+    pods = json.loads(ksched("simulate", "--from", DEMO, "-o", "json", code=1).out)["pods"]
     expected = {each["pod"]: each.get("node", "") for each in pods}
     assert dict(zip(demo.column("pods", 1), demo.column("pods", NODE), strict=True)) == expected
 

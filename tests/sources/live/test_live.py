@@ -23,6 +23,7 @@ from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.read_options import LiveOptions, parse_timeout
 from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
+from tests.running import Ksched
 from tests.sources.live.kube_server import (
     TOKEN,
     Fault,
@@ -201,9 +202,7 @@ def test_what_may_not_be_read_is_told_and_what_is_not_served_is_not_there(kube: 
     ]
 
 
-def test_karpenter_is_read_where_the_server_has_its_groups(
-    kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_karpenter_is_read_where_the_server_has_its_groups(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     pools, claims = "/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1/nodeclaims"
     classes = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
     pool = {"metadata": {"name": "general"}, "spec": {"template": {"spec": {"nodeClassRef": {"name": "default"}}}}}
@@ -214,8 +213,7 @@ def test_karpenter_is_read_where_the_server_has_its_groups(
         kube.lists[group], kube.kinds[group] = [], ("v1", "APIGroup")
     kube.faults[claims].append(refuses(403, "forbidden"))
     arguments = ["simulate", "--kubeconfig", kube.kubeconfig(tmp_path), "-o", "json", "--exit-zero"]
-    assert run(arguments) == 0
-    coverage = json.loads(capsys.readouterr().out)["coverage"]
+    coverage = json.loads(ksched(*arguments, code=0).out)["coverage"]
     assert coverage["missing"] == {"NodeClaim": "forbidden"}
     assert coverage["notRead"] == {"karpenter.k8s.aws/v1/EC2NodeClass": 1, "karpenter.sh/v1/NodePool": 1}
     assert "/apis/karpenter.azure.com" in kube.paths()
@@ -312,7 +310,7 @@ def test_a_kubeconfig_may_impersonate_and_need_no_current_context(kube: KubeServ
 
 
 def test_several_kubeconfigs_are_merged(
-    kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
 ) -> None:
     whole = yaml.safe_load(Path(kube.kubeconfig(tmp_path)).read_text())
     parts = [{"contexts": whole["contexts"], "current-context": "test"}, {"clusters": whole["clusters"]}]
@@ -321,8 +319,7 @@ def test_several_kubeconfigs_are_merged(
     for path, part in zip(paths, parts, strict=True):
         path.write_text(yaml.safe_dump(part))
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, [*paths, tmp_path / "not-there"])))
-    assert run(["simulate", "-o", "name"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 7
+    assert len(ksched("simulate", "-o", "name", code=0).out.splitlines()) == 7
 
 
 def test_tls_server_name(kube: KubeServer, tmp_path: Path) -> None:
@@ -413,23 +410,21 @@ def _document(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_what_is_missing_is_named_beside_the_answers_it_could_change(
-    kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], ksched: Ksched
 ) -> None:
     kube.faults["/api/v1/persistentvolumeclaims"] += [refuses(403, "forbidden")] * 3
     claim = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     kube.hold([make_pod("stateful").spec(volumes=claim).doc()])
     snapshot = str(tmp_path / "s.gz")
     live = ["--kubeconfig", kube.kubeconfig(tmp_path)]
-    assert run(["snapshot", *live, "-o", snapshot]) == 0
-    capsys.readouterr()
+    ksched("snapshot", *live, "-o", snapshot, code=0)
     for arguments in (live, ["--from", snapshot]):
         document = _document(arguments, capsys)
         assert document["coverage"]["missing"] == {"PersistentVolumeClaim": "forbidden"}
         assert {each["pod"]: each.get("missing") for each in document["pods"] if "missing" in each} == {
             "default/stateful": ["PersistentVolumeClaim"]
         }
-    run(["simulate", *live])
-    shown = capsys.readouterr().out
+    shown = ksched("simulate", *live).out
     assert shown.count("could be otherwise: PersistentVolumeClaim could not be read") == 1
     assert "not taken into account: PersistentVolumeClaim (forbidden)" in shown
 
@@ -448,9 +443,8 @@ def test_manifests_go_into_the_namespace_of_the_context_and_n_shows_one_namespac
     assert len(capsys.readouterr().out.splitlines()) == 8
 
 
-def test_without_a_kubeconfig_the_way_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate"]) == 3
-    assert "no kubeconfig, so there is no cluster to read (give --from FILE" in capsys.readouterr().err
+def test_without_a_kubeconfig_the_way_out_is_named(ksched: Ksched) -> None:
+    assert "no kubeconfig, so there is no cluster to read (give --from FILE" in ksched("simulate", code=3).err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -473,22 +467,18 @@ def test_a_broken_object_of_a_live_cluster_is_told_like_one_of_a_file(
 
 
 @pytest.mark.parametrize("fault", [refuses(401), refuses(403), ends_within_a_chunk, sends(b"{")])
-def test_the_command_ends_in_3_and_a_sentence(
-    fault: Fault, kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_ends_in_3_and_a_sentence(fault: Fault, kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     kube.faults["/api/v1/nodes"] += [fault] * 50
-    assert run(["simulate", "--kubeconfig", kube.kubeconfig(tmp_path), "--request-timeout", "400ms"]) == 3
-    said = capsys.readouterr()
+    said = ksched("simulate", "--kubeconfig", kube.kubeconfig(tmp_path), "--request-timeout", "400ms", code=3)
     assert said.out == ""
     assert said.err.startswith(f"ksched: {kube.url}: ")
     assert len(said.err.splitlines()) == 1
 
 
-def test_a_proxy_that_is_not_there(kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_proxy_that_is_not_there(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     path = Path(kube.kubeconfig(tmp_path))
     path.write_text(path.read_text().replace("    server:", "    proxy-url: http://127.0.0.1:1\n    server:"))
-    assert run(["simulate", "--kubeconfig", str(path)]) == 3
-    assert "Unable to connect to proxy" in capsys.readouterr().err
+    assert "Unable to connect to proxy" in ksched("simulate", "--kubeconfig", str(path), code=3).err
     assert kube.requests == []
 
 

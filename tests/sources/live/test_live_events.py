@@ -14,6 +14,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.sources.live import cluster as listing
 from tests.builders import make_node, make_pod
 from tests.failed_scheduling import written_now
+from tests.running import Ksched
 from tests.sources.live.kube_server import EVENTS, KubeServer, refuses, serving
 
 TAIL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
@@ -79,10 +80,9 @@ def test_without_events_the_conditions_are_compared_and_that_is_told(
     assert "not taken into account: Event (" in capsys.readouterr().out
 
 
-def test_trouble_with_events_is_trouble(kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trouble_with_events_is_trouble(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     kube.faults[EVENTS].append(refuses(401, "who are you"))
-    assert run(["verify", "--kubeconfig", kube.kubeconfig(tmp_path)]) == 3
-    assert "it does not know you" in capsys.readouterr().err
+    assert "it does not know you" in ksched("verify", "--kubeconfig", kube.kubeconfig(tmp_path), code=3).err
 
 
 @pytest.mark.parametrize(

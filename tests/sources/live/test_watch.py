@@ -24,6 +24,7 @@ from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Listed, Lost, ObjectChange, Reached
 from ksched_cli.sources.read_options import LiveOptions
 from tests.builders import make_node, make_pod
+from tests.running import Ksched
 from tests.sources.live.kube_server import (
     KubeServer,
     hangs_up_at_once,
@@ -254,25 +255,19 @@ def test_a_cluster_followed_to_the_end(kube: KubeServer, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_command_prints_a_line_for_each(
-    kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_a_line_for_each(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     live = ["watch", "--kubeconfig", kube.kubeconfig(tmp_path), "--count", "1"]
-    assert run(live) == 0
-    assert capsys.readouterr().out[8:] == "  default/p0  fits on n1  1 of 1 nodes fit\n"
-    assert run([*live, "-o", "json"]) == 0
-    entry = json.loads(capsys.readouterr().out)
+    assert ksched(*live, code=0).out[8:] == "  default/p0  fits on n1  1 of 1 nodes fit\n"
+    entry = json.loads(ksched(*live, "-o", "json", code=0).out)
     assert {key: entry[key] for key in ("kind", "pod", "node")} == {"kind": "fits", "pod": "default/p0", "node": "n1"}
     assert run([*live[:3], "--for", "50ms"]) == 0
-    assert run([*live, "-n", "defualt"]) == 2
-    assert "-n defualt: nothing of the input is in namespace defualt" in capsys.readouterr().err
+    assert "-n defualt: nothing of the input is in namespace defualt" in ksched(*live, "-n", "defualt", code=2).err
 
 
-def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes(tmp_path: Path, ksched: Ksched) -> None:
     assert run(["watch", "--from", "x.json"]) == 2
     assert run(["watch", "--for", "soon"]) == 2
-    assert run(["watch", "--kubeconfig", str(tmp_path / "none")]) == 3
-    said = capsys.readouterr().err
+    said = ksched("watch", "--kubeconfig", str(tmp_path / "none"), code=3).err
     assert "leave --from out" in said
     assert "--for soon: not a length of time" in said
     assert "no such kubeconfig" in said
