@@ -183,7 +183,10 @@ def _table(caption: str, table: Table) -> tuple[dict[str, Any], list[list[int]]]
     columns = [_heading(table.columns[at]) for at in shown]
     rows = [[_cell(row[at], table.columns[at]) for at in shown] for row in table.rows]
     names = {row: [_name(whole, number) for number in rows] for row, rows in enumerate(members) if len(rows) > 1}
-    data = {"caption": caption, "columns": columns, "rows": rows, "tones": dict(table.tones)}
+    badges = [at for at in shown if table.columns[at].kind == "badge"]
+    values = {str(row[at]) for row in table.rows for at in badges}
+    tones = {value: tone for value, tone in table.tones.items() if value in values}
+    data = {"caption": caption, "columns": columns, "rows": rows, "tones": tones}
     return (data | {"names": names} if names else data), members
 
 

@@ -37,7 +37,6 @@ from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 _NODES_BY_NAME, _FEW = 40, 6
 _MOST_BARS = 20
 _FITS, _NONE = "fits", "none fits"
-_TONES: Mapping[str, Tone] = {_FITS: "good", _NONE: "bad"}
 
 
 class CountedShapePart(DocumentPart, frozen=True, kw_only=True):
@@ -344,7 +343,7 @@ def _counted(found: CapacityDocument) -> Section:
         failures = [(each.plugin, ", ".join(each.reasons)) for each in legend.kinds]
         data = {"failures": failures, "plugins": [], "room": "has room for one more"}
         shown = columns("Counted; Result: badge; Fit: number; Each requests: flows")
-        return Pods(Table(shown, rows, _TONES), details, data)
+        return Pods(Table(shown, rows), details, data)
 
     return Section("counted", "What was counted", pods, place="page")
 

@@ -16,6 +16,7 @@ from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, nodes_part, omissions
 from ksched_cli.report.view.ends import draws_notes, final_pods, rollouts, span
 from ksched_cli.report.view.model import (
+    TONES,
     Line,
     Lines,
     Section,
@@ -33,13 +34,6 @@ from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import Orders
 
 _LEVELS: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "note": "plain"}
-_RESULTS: Mapping[str, Tone] = {
-    "fits": "good",
-    "warns": "warn",
-    "held back": "warn",
-    "ignored": "warn",
-    "fails": "bad",
-}
 # The first line names up to this many workloads that lose pods.
 _PAYERS, _NAMED, _MOST_STEPS = 2, 4, 60
 _MAP = "A cell is a node, filled by what pods request of it; the darker band is what the manifests add."
@@ -298,7 +292,7 @@ def _each_workload(found: CheckDocument) -> list[Section]:
         lines = [*_rollout_lines(each), *_lines([f for f in found.findings if f.workload == each.workload])]
         if each.missing:
             lines.append(Line(f"could be otherwise: {each.unread}", "warn"))
-        steps.append(Step(each.workload, lines, each.progress, each.result, _RESULTS[each.result]))
+        steps.append(Step(each.workload, lines, each.progress, each.result, TONES[each.result]))
     block = Steps(steps, dense=True)
     each_section = Section("each", "Each workload", block, place="screen", joined=bool(found.inputs))
     return [*(inputs if found.inputs else []), *([each_section] if steps else [])]
@@ -333,7 +327,7 @@ def _workloads(workloads: Sequence[WorkloadPart]) -> list[Section]:
         [each.workload, each.result, each.progress, each.unread if each.missing else "", each.file]
         for each in workloads
     ]
-    return [Section("workloads", "Workloads", Table(shown, rows, _RESULTS), place="paper")] if rows else []
+    return [Section("workloads", "Workloads", Table(shown, rows), place="paper")] if rows else []
 
 
 def _findings(findings: Sequence[FindingPart]) -> list[Section]:

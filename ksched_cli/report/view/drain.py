@@ -26,6 +26,7 @@ from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods
 from ksched_cli.report.view.model import (
+    TONES,
     Figure,
     Line,
     NodeTitle,
@@ -40,7 +41,7 @@ from ksched_cli.report.view.model import (
     counting,
 )
 from ksched_cli.report.view.pods import copies_of
-from ksched_cli.report.view.shared import node_groups, node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_groups, node_map, nodes_of, results_text, zone_bars
 from ksched_cli.report.visible import visible
 
 # The document
@@ -194,13 +195,6 @@ def _end_of(each: Evicted) -> str:
 
 # The view
 
-_RESULTS: Mapping[str, Tone] = {
-    "safe": "good",
-    "evicts others": "warn",
-    "loses pods": "bad",
-    "no place": "bad",
-    "blocked": "bad",
-}
 _FATES: Mapping[Fate, tuple[str, str, Tone]] = {
     "moves": ("moves", "move", "good"),
     "unplaced": ("finds no place", "find no place", "bad"),
@@ -240,7 +234,7 @@ def _single(found: DrainDocument) -> View:
         "drain",
         subject,
         found.result,
-        _RESULTS[found.result],
+        TONES[found.result],
         details,
         notes=[*notes, *draws_notes(found.draws if found.orders else (), found.orders)],
         figures=list(_figures(nodes, found)),
@@ -406,22 +400,20 @@ def _displaced(displaced: Sequence[PodFate]) -> list[Section]:
 
 # Each node or zone by itself
 
-_PLURAL: Mapping[str, str] = {"evicts others": "evict others", "loses pods": "lose pods"}
-
 
 def _list(found: DrainListDocument) -> View:
     """`12 nodes, each drained by itself: 8 safe, 2 evict others, 1 no place, 1 blocked`."""
     trials, each = found.trials, found.each
     results = Counter(trial.result for trial in trials)
     worst: list[DrainOutcome] = [name for name in reversed(get_args(DrainOutcome)) if results[name]]
-    others = [f"{results[name]} {_PLURAL.get(name, name)}" for name in worst if name != "safe"]
+    others = [results_text(results[name], name) for name in worst if name != "safe"]
     result_of = {node.node: trial.result for trial in trials for node in trial.nodes}
     numbers = ("Rounds", "Move", "Evicted", "Lost", "No place", "Stuck", "Refused", "New nodes")
     shown = columns(
         f"{each.capitalize()}: {'node' if each == 'node' else 'text'}; Result: badge filters; "
         f"{'; '.join(f'{name}: number hides_zeros' for name in numbers)}; Why: flows brief"
     )
-    order = sorted(trials, key=lambda trial: list(_RESULTS).index(trial.result), reverse=True)
+    order = sorted(trials, key=lambda trial: get_args(DrainOutcome).index(trial.result), reverse=True)
     rows = [[trial.name, trial.result, *_numbers(trial), trial.reason] for trial in order]
     return View(
         f"drain --each {each}",
@@ -429,14 +421,14 @@ def _list(found: DrainListDocument) -> View:
         f"{results['safe']} safe",
         "good" if not others else "warn" if worst[0] == "evicts others" else "bad",
         others,
-        figures=[Figure(name, f"{number:,}", _RESULTS[name]) for name, number in results.most_common()],
+        figures=[Figure(name, f"{number:,}", TONES[name]) for name, number in results.most_common()],
         sections=[
             node_map(
                 found.node_table,
                 "The colour of a node is the result of its drain.",
                 lambda names: node_groups(names, result_of, "safe"),
             ),
-            Section("trials", f"Each {each} drained by itself", Table(shown, rows, _RESULTS)),
+            Section("trials", f"Each {each} drained by itself", Table(shown, rows)),
         ],
         rows=[(trial.name, trial.result) for trial in trials],
         omitted=omissions(found.coverage),

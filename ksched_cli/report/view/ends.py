@@ -12,22 +12,6 @@ from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_par
 from ksched_cli.report.view.model import Line, Lines, Place, Section, Table, Timeline, Tone, columns
 from ksched_cli.world.results import TimelineEvent, WorldResult
 
-# The tones of the final states of pods.
-STATE_TONES: Mapping[str, Tone] = {
-    "scheduled": "good",
-    "running": "good",
-    "nominated": "warn",
-    "waiting": "warn",
-    "gated": "warn",
-    "held back": "warn",
-    "leaving": "warn",
-    "pending": "warn",
-    "ignored": "plain",
-    "gone": "plain",
-    "deleted": "plain",
-    "unschedulable": "bad",
-    "error": "bad",
-}
 # Words of states for people.
 STATE_WORDS = {"gone": "deleted", "gated": "held back"}
 NO_REASONS: Mapping[str, str] = MappingProxyType({})
@@ -126,7 +110,7 @@ def final_pods(final: Any, place: Place = "page", reasons: Mapping[str, str] = N
         )
         brief = [_final_row(each, reasons.get(each["pod"], "")) for each in moved]
         whole = [_final_row(each) for each in moved]
-        return Table(shown, brief, STATE_TONES, most=_MOST_PODS, whole=whole) if moved else None
+        return Table(shown, brief, most=_MOST_PODS, whole=whole) if moved else None
 
     return Section("final", "Pods in the end", table, place=place)
 

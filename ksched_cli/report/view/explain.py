@@ -20,6 +20,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, value_of
 from ksched_cli.report.view.model import (
+    TONES,
     Facts,
     Figure,
     Line,
@@ -40,18 +41,6 @@ from ksched_cli.report.view.pods import PodDetails, PodPart
 from ksched_cli.report.view.shared import OddsPart, node_map, nodes_of, pod_odds
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
-_TONES: Mapping[str, Tone] = {
-    "scheduled": "good",
-    "running": "good",
-    "preempts": "warn",
-    "gated": "warn",
-    "held back": "warn",
-    "skipped": "warn",
-    "ignored": "warn",
-    "unschedulable": "bad",
-    "refused": "bad",
-    "error": "bad",
-}
 
 
 class RejectionPart(DocumentPart, frozen=True, kw_only=True):
@@ -294,7 +283,7 @@ def _verdict(found: ExplanationDocument) -> tuple[str, Tone]:
     if found.standing == "gated":
         return "held back", "warn"
     if found.standing in ("ignored", "refused"):
-        return found.standing, _TONES[found.standing]
+        return found.standing, TONES[found.standing]
     if found.standing == "running":
         if found.waiting:
             return f"bound to {found.runs_on}; {'; '.join(found.waiting)}", "warn"
@@ -303,7 +292,7 @@ def _verdict(found: ExplanationDocument) -> tuple[str, Tone]:
         return f"scheduled on {found.node}", "good"
     if found.nominated_node:
         return f"preempts on {found.nominated_node}", "warn"
-    return found.result, _TONES.get(found.result, "bad")
+    return found.result, TONES.get(found.result, "bad")
 
 
 def _fixes(found: ExplanationDocument) -> list[Section]:
@@ -502,7 +491,7 @@ def _pod(found: ExplanationDocument) -> Section:
         details = PodDetails((value_of(found.node_table) or {}).get("names", ()))
         detail = details.of(0, found)
         result = found.verdict if found.standing == "pending" else found.standing
-        shown = Table(columns("Pod; Result: badge"), [[found.pod, result]], _TONES)
+        shown = Table(columns("Pod; Result: badge"), [[found.pod, result]])
         return Pods(shown, [detail], details.legend, [0], alone=True)
 
     return Section("pod", "The pod", pods, place="page")

@@ -92,6 +92,17 @@ def _heading(name: str, words: str) -> Heading:
     return Heading(name.strip(), **attributes)
 
 
+_OF_TONES: Mapping[Tone, str] = {
+    "good": "scheduled, running, safe, fits",
+    "warn": "nominated, waiting, gated, held back, leaving, pending, preempts, new node, skipped, not ours, "
+    "evicts others, warns, ignored",
+    "bad": "unschedulable, error, refused, fails, none fits, loses pods, no place, blocked, lost",
+    "plain": "gone, deleted",
+}
+# The tone of each word for what becomes of a pod, a workload, a drain or a variant.
+TONES: Mapping[str, Tone] = {word: tone for tone, words in _OF_TONES.items() for word in words.split(", ")}
+
+
 class Table(Struct, frozen=True):
     """Rows of cells. `tones`: of the values of badges. `row_tones`: of rows, by number. A terminal shows `most` rows
     without -o wide, and names what it leaves out as `rows_are`. `whole`: the rows with -o wide and on a page, if `rows`
@@ -100,7 +111,7 @@ class Table(Struct, frozen=True):
 
     columns: Sequence[Heading]
     rows: Sequence[Sequence[Any]]
-    tones: Mapping[str, Tone] = field(default_factory=dict)
+    tones: Mapping[str, Tone] = field(default_factory=lambda: TONES)
     row_tones: Mapping[int, Tone] = field(default_factory=dict)
     most: int | None = None
     rows_are: str = "row"

@@ -20,6 +20,7 @@ _MOST_ZONES = 40
 _BEFORE, _ADDED, _FREED = "requested before", "added by the run", "freed by the run"
 _COLOURS = {_BEFORE: 7, _ADDED: 0, _FREED: 6}
 
+_PLURAL = {"evicts others": "evict others", "loses pods": "lose pods", "failed expectation": "fail an expectation"}
 # The colours of results on every page, as numbers of the colours of style.css.
 RESULT_COLOURS = {
     "safe": 0,
@@ -30,6 +31,11 @@ RESULT_COLOURS = {
     "error": 5,
     "failed expectation": 6,
 }
+
+
+def results_text(number: int, result: str) -> str:
+    """`1 loses pods`, `2 lose pods`, `3 no place`."""
+    return f"{number:,} {_PLURAL.get(result, result) if number > 1 else result}"
 
 
 def nodes_of(part: Any) -> Callable[[], dict[str, Any] | None]:

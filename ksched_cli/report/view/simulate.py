@@ -6,7 +6,7 @@ The document is in `stream.py`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -22,6 +22,7 @@ from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, NODE_UNSCHEDULABLE, TAINT_TOLERATION
 from ksched_cli.report.view.documents import omissions, value_of
 from ksched_cli.report.view.model import (
+    TONES,
     Figure,
     Heading,
     Line,
@@ -51,17 +52,6 @@ _FEW_PODS = 3
 # Of more pods, those that are alike share a row; of fewer pods, the copies of one workload.
 _MANY = 20
 _SHOWN_GONE, _SHOWN_ALIKE = 3, 4
-TONES: Mapping[str, Tone] = {
-    "scheduled": "good",
-    "preempts": "warn",
-    "new node": "warn",
-    "skipped": "warn",
-    "held back": "warn",
-    "not ours": "warn",
-    "refused": "bad",
-    "unschedulable": "bad",
-    "error": "bad",
-}
 _GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
 _TAINTED = "are tainted"
 # Plugins that keep pods away from nodes of other pools, and no plugin: nodes that PreFilter excludes.
@@ -225,7 +215,7 @@ def _table(found: SimulationDocument) -> Table:
         else:
             rows.append(tuple(_row(each, place_of, leads=leads)))
         before = None if place_of else each
-    return Table(shown, rows, TONES, rows_are="pod", few=_MANY, copies=True)
+    return Table(shown, rows, rows_are="pod", few=_MANY, copies=True)
 
 
 def _shares_row(pod: PodPart, before: PodPart) -> bool:
@@ -410,7 +400,7 @@ def pods_section(
         # The details are in the order of the document: `like` of the answers is the number of a pod in it.
         details = PodDetails((value_of(nodes) or {}).get("names", ()), kinds)
         made = [details.of(number, each) for number, each in enumerate(tried)]
-        return Pods(Table(shown, rows, TONES), made, details.legend, order)
+        return Pods(Table(shown, rows), made, details.legend, order)
 
     return Section("pods", title, pods, place="page")
 
@@ -444,7 +434,7 @@ def reasons_of(pods: Iterable[PodPart]) -> dict[str, str]:
 def not_tried(found: SimulationDocument, *, gated: bool = True) -> list[Section]:
     shown = columns("Not tried: same=pod; Copies of: workload page; Result: badge filters; Why: flows")
     rows = [(pod, copies_of(pod), result, why) for pod, result, why in pods_not_tried(found, gated=gated)]
-    table = Table(shown, rows, TONES, rows_are="pod", few=_MANY, copies=True)
+    table = Table(shown, rows, rows_are="pod", few=_MANY, copies=True)
     return [Section("not-tried", "Pods that were not tried", table)] if rows else []
 
 

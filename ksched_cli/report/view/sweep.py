@@ -16,6 +16,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
 from ksched_cli.report.view.ends import WorldPart
 from ksched_cli.report.view.model import (
+    TONES,
     Bar,
     Bars,
     Facts,
@@ -39,24 +40,13 @@ from ksched_cli.report.view.shared import (
     node_map,
     nodes_of,
     pod_odds,
+    results_text,
 )
 from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.plan.sweep.run import SweepRun
 
-_TONES: Mapping[str, Tone] = {
-    "safe": "good",
-    "evicts others": "warn",
-    "loses pods": "bad",
-    "no place": "bad",
-    "error": "bad",
-    "scheduled": "good",
-    "unschedulable": "bad",
-    "lost": "bad",
-    "deleted": "plain",
-}
-_PLURAL = {"evicts others": "evict others", "loses pods": "lose pods", "failed expectation": "fail an expectation"}
 _TITLES = {
     "placed": "pods placed",
     "unschedulable": "pods without a node",
@@ -170,7 +160,7 @@ def view(found: SweepRunDocument) -> View:
     """`12 variants: 6 safe, 1 no place, 5 evict others (9 variants/s, in-process, 1 worker)`."""
     counts = {name: each.variants for name, each in found.outcomes.items()}
     safe = counts.pop("safe", 0)
-    others = [f"{number:,} {_PLURAL.get(name, name) if number > 1 else name}" for name, number in counts.items()][::-1]
+    others = [results_text(number, name) for name, number in counts.items()][::-1]
     tone: Tone = "good" if not counts else "warn" if found.result == "evicts others" else "bad"
     drawn = f", drawn from {found.product:,}" if found.variants < found.product else ""
     stats = found.stats
@@ -185,7 +175,7 @@ def view(found: SweepRunDocument) -> View:
         notes=list(_notes(found)),
         figures=[
             counting(found.variants, "variant"),
-            *(Figure(name, f"{each.variants:,}", _TONES.get(name, "bad")) for name, each in found.outcomes.items()),
+            *(Figure(name, f"{each.variants:,}", TONES.get(name, "bad")) for name, each in found.outcomes.items()),
         ],
         sections=[
             *_outcomes(found),
@@ -234,7 +224,7 @@ def _outcomes(found: SweepRunDocument) -> Iterator[Section]:
     named += [(f"failed: {text}", each) for text, each in found.failed_expectations.items()]
     if found.variants > 1:
         rows = [[name, each.variants, each.share, each.interval_text][: len(shown)] for name, each in named]
-        tones: Mapping[str, Tone] = {**_TONES, **{name: "bad" for name, _ in named if name not in found.outcomes}}
+        tones: Mapping[str, Tone] = {**TONES, **{name: "bad" for name, _ in named if name not in found.outcomes}}
         yield Section("results", "How often each result occurs", Table(shown, rows, tones), place="terminal")
     bars = [
         Bar(name, [(name if name in found.outcomes else "failed expectation", each.share)], _share(each, found))
@@ -338,7 +328,7 @@ def _worst(worst: Sequence[VariantRow]) -> list[Section]:
         figures = each.figures
         numbers = [figures.evicted, figures.unschedulable, figures.lost] if figures else ["-", "-", "-"]
         rows.append([at_text(each.at), each.outcome, *numbers, _why(each)])
-    tones: dict[str, Tone] = {each.outcome: _TONES.get(each.outcome, "bad") for each in worst}
+    tones: dict[str, Tone] = {each.outcome: TONES.get(each.outcome, "bad") for each in worst}
     return [Section("worst", "Worst variants", Table(shown, rows, tones))] if rows else []
 
 
@@ -349,7 +339,7 @@ def _pods(found: SweepRunDocument) -> Iterator[Section]:
         shown = columns("Pod; Result: badge filters; Node: node")
         rows = [[each.pod, next(iter(each.results)), next(iter(each.nodes), "")] for each in found.pods]
         order = sorted(rows, key=lambda row: (row[1] == "scheduled", row[0]))
-        yield Section("pods", "Pods", Table(shown, order, _TONES, most=_MOST_PODS, rows_are="pod"))
+        yield Section("pods", "Pods", Table(shown, order, most=_MOST_PODS, rows_are="pod"))
         return
     pods = [each for each in found.pods if each.variants > 1]
     pods.sort(key=lambda each: (each.placed / each.variants, each.pod))

@@ -23,7 +23,7 @@ from ksched_cli.plan.watch import Answer, Kind, Moment, News, Seen
 from ksched_cli.report.registry import RenderOptions, view_of
 from ksched_cli.report.sinks.lines import write_json_line, write_row
 from ksched_cli.report.view import simulate
-from ksched_cli.report.view.model import Line, Lines, Section, Table, Tone, View, columns
+from ksched_cli.report.view.model import TONES, Line, Lines, Section, Table, Tone, View, columns
 from ksched_cli.report.view.stream import SimulationDocument
 
 _PREPOSITIONS = {Kind.BOUND: "to", Kind.UNSCHEDULABLE: "but nominated for"}
@@ -185,7 +185,7 @@ class WatchScreen(Struct, frozen=True, eq=False):
     def _place(self, pod: WatchedPod) -> tuple[Any, ...]:
         if self.order == "name":
             return (pod.pod,)
-        rank = _RANKS[simulate.TONES.get(pod.result, "plain")] if self.order == "result" else 0
+        rank = _RANKS[TONES.get(pod.result, "plain")] if self.order == "result" else 0
         return (rank, pod.created or self.now, pod.pod)
 
 
@@ -196,9 +196,9 @@ def view(found: WatchScreen) -> View:
         return _explanation(found)
     cluster, pods = found.cluster, found.pods
     counts = Counter(each.result for each in cluster.pending)
-    results = sorted(counts, key=lambda result: (_RANKS[simulate.TONES.get(result, "plain")], result))
+    results = sorted(counts, key=lambda result: (_RANKS[TONES.get(result, "plain")], result))
     verdict, *details = [f"{counts[result]} {result}" for result in results] or ["none"]
-    tone: Tone = simulate.TONES.get(results[0], "plain") if results else "good"
+    tone: Tone = TONES.get(results[0], "plain") if results else "good"
     notes = [Line(f"the API server does not answer: {found.lost}", "bad")] if found.lost else []
     return View(
         "watch",
@@ -241,7 +241,7 @@ def _pods_section(found: WatchScreen, pods: Sequence[WatchedPod]) -> Section:
         for each in pods
     ]
     if rows:
-        return Section("pods", "Pending pods", Table(heads, rows, simulate.TONES, few=len(rows)))
+        return Section("pods", "Pending pods", Table(heads, rows, few=len(rows)))
     text = f'no pending pod has "{found.words}"' if found.words and found.cluster.pending else "no pod is pending"
     return Section("pods", "Pending pods", Lines([Line(text)]))
 
