@@ -24,7 +24,7 @@ from ksched_cli.plan.results.outcomes import (
     Simulation,
     refused_pods,
 )
-from ksched_cli.plan.run.coverage import with_job_gaps
+from ksched_cli.plan.run.coverage import with_manifest_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import in_orders
 from ksched_cli.plan.run.run import Run
@@ -169,7 +169,7 @@ def settle_input(
     world = run.world
     found = run.settled(run.settle(partial(_apply_all, changes), limits))
     stats = run.stats(len(found.outcomes), time.perf_counter() - started)
-    coverage = with_job_gaps(run.coverage, *(change.manifests for change in changes))
+    coverage = with_manifest_gaps(run.coverage, *(change.manifests for change in changes))
     others = world.plane.store.others_as_loaded()
     gaps = [gap for change in changes if change for gap in change.gaps(others)]
     if gaps:

@@ -414,6 +414,8 @@ class _Reader:
             metadata = object_at(document, "metadata")
             space = text_at(metadata, "namespace") or namespace or DEFAULT_NAMESPACE
             self._loaded.accounts[space, text_at(metadata, "name")] = document
+            if self._manifests is not None:
+                self._loaded.origins[id(document)] = origin
             return
         if unknown.kind == "ServiceCIDR" and unknown.api_version.startswith("networking.k8s.io/"):
             document = document_of(unknown)

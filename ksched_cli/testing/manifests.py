@@ -11,7 +11,8 @@ from ksched_cli.simulator import ManifestReading
 from ksched_cli.sources.files import SUFFIXES
 from ksched_cli.sources.loaded import workload_label
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.whatif.manifests import WORKLOADS, in_order
+from ksched_cli.whatif.manifests import WORKLOADS
+from ksched_cli.whatif.order import in_order
 
 
 def workload_labels(paths: Sequence[str], namespace: str) -> list[str]:

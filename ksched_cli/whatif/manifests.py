@@ -8,7 +8,6 @@ kubectl does it.
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,7 +18,6 @@ from msgspec.structs import replace
 
 from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import LabelSelector, Namespace, Node, ObjectMeta, Pod, Service, controller_of
-from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER, fill_in
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.object_facts import is_active
@@ -63,19 +61,19 @@ from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side, 
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
 from ksched_cli.engine.hints import VirtualClock
-from ksched_cli.errors import InputError, Level, Problem, did_you_mean
+from ksched_cli.errors import InputError, Problem, did_you_mean
 from ksched_cli.sources.loaded import (
     APPLY_CONFLICT,
     IMMUTABLE,
     INVALID,
     REFUSED,
-    UNKNOWN_NAMESPACE,
     Loaded,
     resource_of,
     workload_label,
 )
 from ksched_cli.sources.places import Places, in_workload, template_of
 from ksched_cli.sources.templates import copied, defaulted, owner_reference, stamp, uid_of
+from ksched_cli.whatif.order import in_order, needed_too_early, unknown_namespaces
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
 # Kinds that decide whether and where pods of others are, and make none themselves.
@@ -91,14 +89,15 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     """
     _warn_of_namespaces(plane, manifests)
     _check_updates(plane, manifests)
-    plane.store.accounts.update(manifests.accounts)
-    order = in_order(manifests)
+    order, late = in_order(manifests), needed_too_early(plane.store, manifests)
+    plane.store.accounts.update({key: each for key, each in manifests.accounts.items() if id(each) not in late})
     plane.store.apply_gaps += [
         each for each in apply_gaps(plane.store, manifests) if each not in plane.store.apply_gaps
     ]
     plane.store.add_autoscalers(manifests.autoscalers)
-    items = sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS)))
+    items = sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS)) or id(item) in late)
     apply_items(plane, items, manifests, restart=restart)
+    plane.store.accounts.update(manifests.accounts)
     if changes_policy(manifests):
         plane.controllers.wake()
     plane.warnings += manifests.warnings
@@ -179,13 +178,6 @@ def pod_templates(loaded: Loaded) -> Iterator[tuple[Any, Any]]:
             template = template_of(item)
             if template is not None:
                 yield item, template
-
-
-def in_order(manifests: Loaded) -> list[Any]:
-    """Everything in the order of the files."""
-    order = {identity: number for number, identity in enumerate(manifests.origins)}
-    items = (item for items in manifests.objects.values() for item in items)
-    return sorted(items, key=lambda item: order[id(item)])
 
 
 class _Target:
@@ -533,46 +525,6 @@ def adopt(plane: ControlPlane, item: Any) -> None:
         if selector.matches(each.metadata.labels):
             owner = owner_reference(type(item).__name__, "apps/v1", item.metadata)
             plane.api.update(replace(each, metadata=replace(each.metadata, owner_references=(owner,))))
-
-
-# They exist in every cluster, whether the input names them or not.
-_BUILT_IN = ("default", "kube-system", "kube-public", "kube-node-lease")
-
-
-def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manifests: Loaded) -> Iterator[Problem]:
-    """A problem for each namespace that neither the cluster nor an earlier manifest has, and that is not assumed to
-    exist: an error if the input has Namespace objects, as kubectl reports it. Else the namespaces of its pods are those
-    that exist, and others are a warning. An input with neither has no problems."""
-    level: Level = "error"
-    missing, assumed = "the input has no namespace {}", ""
-    names = {each.metadata.name for each in existing}
-    if not names:
-        names, level = {pod.metadata.namespace for pod in pods}, "warning"
-        missing = "the input has no Namespace objects, and no pod in namespace {}"
-        assumed = ": it is assumed to exist, without quotas and limits"
-    known = {*names, *_BUILT_IN, *manifests.assumed_namespaces}
-    own = {each.metadata.name: manifests.origins[id(each)] for each in manifests.of(Namespace)}
-    if level == "warning":
-        known |= own.keys()
-    order = {identity: number for number, identity in enumerate(manifests.origins)}
-    every = (item for items in manifests.objects.values() for item in items) if names else ()
-    for item in sorted(every, key=lambda item: order[id(item)]):
-        if isinstance(item, Namespace):
-            known.add(item.metadata.name)
-        namespace = item.metadata.namespace if type(item) not in CLUSTER_SCOPED else ""
-        if namespace and namespace not in known:
-            known.add(namespace)
-            origin = manifests.origins[id(item)]
-            if namespace in own:
-                text = f"namespace {namespace} comes later, in {own[namespace].source}"
-                hint = "kubectl applies objects in this order: name the file of the Namespace first"
-                yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)
-                continue
-            hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
-            close = difflib.get_close_matches(namespace, names, 1, 0.75)
-            hint = f"did you mean {close[0]}? Else {hint}" if close else hint
-            text = f"{missing.format(namespace)}{assumed}"
-            yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)
 
 
 WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job, CronJob)

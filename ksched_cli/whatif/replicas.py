@@ -35,7 +35,8 @@ from ksched_cli.controlplane.store import Store, owner_identity
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded, Origin, workload_label
 from ksched_cli.sources.templates import copied, ephemeral_claims, generated, templated_claims, uid_of
-from ksched_cli.whatif.manifests import WORKLOADS, apply_items, apply_others, in_order
+from ksched_cli.whatif.manifests import WORKLOADS, apply_items, apply_others
+from ksched_cli.whatif.order import in_order
 
 # Replicas never preempt: what counts is the room that there is, not the room that could be made.
 _NEVER = "Never"

@@ -275,3 +275,18 @@ def test_fail_on_raises_the_level_in_every_output(
     ):
         assert run(["check", "--from", cluster, "-f", manifests, "-o", output, *options]) == int(level == "error")
         assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "json", "github", "junit", "sarif"])
+def test_manifests_whose_values_are_not_checked_are_named(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The kind decides nothing about pods, and ksched has no rules for its values."""
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc())
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "x"}, "spec": {}}
+    manifests = write_list(tmp_path / "m.json", make_pod("p").doc(), policy)
+    assert run(["check", "--from", cluster, "-f", manifests, "-o", form]) == 0
+    assert "networking.k8s.io/v1/NetworkPolicy" in capsys.readouterr().out
+    manifests = write_list(tmp_path / "m.json", make_pod("p").doc())
+    assert run(["check", "--from", cluster, "-f", manifests, "-o", form]) == 0
+    assert "NetworkPolicy" not in capsys.readouterr().out

@@ -162,6 +162,23 @@ def test_a_refused_pod_says_who_refuses_it(tmp_path: Path, ksched: Ksched) -> No
     assert refusal in ksched("explain", "--from", cluster, "-f", manifest, code=1).out
 
 
+@pytest.mark.parametrize(
+    "allowed", [pytest.param(2, id="two fit"), pytest.param(1, id="one fits"), pytest.param(0, id="none")]
+)
+def test_of_several_pods_a_refused_one_finds_no_place(
+    allowed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quota = {"metadata": {"name": "q", "namespace": "default"}, "spec": {"hard": {"pods": str(allowed)}}}
+    cluster = write_list(
+        tmp_path / "c.json", make_node("n").doc(), {"apiVersion": "v1", "kind": "ResourceQuota", **quota}
+    )
+    manifest = write_list(tmp_path / "p.json", *(make_pod(name).doc() for name in "abc"))
+    assert run(["explain", "--from", cluster, "-f", manifest]) == 1
+    shown = capsys.readouterr().out
+    assert f"default/{'abc'[allowed]}: refused" in shown
+    assert not allowed or f"Of 3 pending pods {3 - allowed} find" in shown
+
+
 @pytest.mark.parametrize("pod", ["report-1", "web-1", "canary-1", "search-0"])
 def test_json_and_yaml_are_the_same_document(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
     import yaml

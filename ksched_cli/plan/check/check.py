@@ -36,7 +36,7 @@ from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, an
 from ksched_cli.plan.check.workloads import CheckRun, evicted_anyway
 from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.run.coverage import with_job_gaps
+from ksched_cli.plan.run.coverage import with_manifest_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties, telling
 from ksched_cli.plan.run.run import Run
@@ -45,13 +45,8 @@ from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.workloads import Scale
-from ksched_cli.whatif.manifests import (
-    WORKLOADS,
-    in_order,
-    left_to_other_schedulers,
-    refused_changes,
-    unknown_namespaces,
-)
+from ksched_cli.whatif.manifests import WORKLOADS, left_to_other_schedulers, refused_changes
+from ksched_cli.whatif.order import in_order, unknown_namespaces
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World
 
@@ -289,7 +284,7 @@ class ManifestCheck(Struct, frozen=True, dict=True):
             more = checker.check(self._changes(bound), wanted).workloads
             workloads = with_bound(workloads, more, self._scaled, bound)
         stats = run.stats(sum(each.pods for each in workloads), time.perf_counter() - started)
-        coverage = with_job_gaps(run.coverage, manifests)
+        coverage = with_manifest_gaps(run.coverage, manifests)
         if found.gaps:
             coverage["admissionNotModelled"] = [*coverage.get("admissionNotModelled", []), *found.gaps]
         refused = (f"pod {each.pod} is refused: {each.message}" for each in source.refused)

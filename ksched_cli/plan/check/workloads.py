@@ -41,7 +41,8 @@ from ksched_cli.plan.check.results import Losses, is_of
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.sources.loaded import resource_of, workload_label
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.manifests import WORKLOADS, cron_job_run, in_order
+from ksched_cli.whatif.manifests import WORKLOADS, cron_job_run
+from ksched_cli.whatif.order import in_order
 from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.results import Ending, Limits, WorldResult
 from ksched_cli.world.world import World

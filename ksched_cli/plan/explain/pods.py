@@ -190,8 +190,8 @@ def _find_no_place(count: int) -> str:
 def pick_pod(
     scheduler: Scheduler, made: Sequence[str], refused: Sequence[RefusedPod], wanted: Callable[[Pod], bool]
 ) -> PickedPod:
-    """Without a name: of the pods that manifests make, or else one that was refused; of the pending ones that are
-    wanted, the first that finds no place, or the first of all; of none a running one that is wanted."""
+    """Without a name: of the pods that manifests make, or else of the pending ones that are wanted, the first that
+    finds no place, then one that was refused, or the first of all; of none a running one that is wanted."""
     infos = [info for info in scheduler.cluster.pods.infos if info is not None]
     queue = scheduler.enqueue()
     candidates = {scheduler.cluster.pods.infos[row].key for row in (*queue.active, *queue.gated)}
@@ -201,13 +201,15 @@ def pick_pod(
         return PickedPod(refused[0].pod)
     if not chosen:
         return _running(infos, wanted)
-    waiting, unplaced = _waiting(scheduler, chosen)
-    if len(waiting) == 1:
+    waiting, unplaced = _waiting(scheduler, chosen, all_of_them=bool(refused))
+    without = [*unplaced, *(each.pod for each in refused)]
+    count = len(waiting) + len(refused)
+    if count == 1:
         return PickedPod(waiting[0])
-    if unplaced:
-        found = f"Of {len(waiting)} pending pods {_find_no_place(len(unplaced))}"
-        return PickedPod(unplaced[0], f"{found}: this is the first of them. Name a pod to explain another one.")
-    return PickedPod(waiting[0], f"All of {len(waiting)} pending pods find a place: this is the first of them.")
+    if without:
+        found = f"Of {count} pending pods {_find_no_place(len(without))}"
+        return PickedPod(without[0], f"{found}: this is the first of them. Name a pod to explain another one.")
+    return PickedPod(waiting[0], f"All of {count} pending pods find a place: this is the first of them.")
 
 
 def _running(infos: Sequence[PodInfo], wanted: Callable[[Pod], bool]) -> PickedPod:
@@ -220,11 +222,12 @@ def _running(infos: Sequence[PodInfo], wanted: Callable[[Pod], bool]) -> PickedP
     return PickedPod(keys[0], f"None of the {len(keys)} selected pods is pending: this is the first one by name.")
 
 
-def _waiting(scheduler: Scheduler, keys: Collection[str]) -> tuple[list[str], list[str]]:
-    """Of these pods the pending ones in the order of the queue, and those of them that find no place."""
+def _waiting(scheduler: Scheduler, keys: Collection[str], *, all_of_them: bool = False) -> tuple[list[str], list[str]]:
+    """Of these pods the pending ones in the order of the queue, and those of them that find no place. A single pod is
+    not tried unless `all_of_them` are."""
     infos, queue = scheduler.cluster.pods.infos, scheduler.enqueue()
     waiting = [infos[row].key for row in (*queue.active, *queue.gated) if infos[row].key in keys]
-    if len(waiting) < 2:
+    if len(waiting) < 2 and not all_of_them:
         return waiting, waiting
     placed = {each.pod.key for each in scheduler.run(queue) if each.row is not None or each.nominated_node}
     return waiting, [key for key in waiting if key not in placed]

@@ -110,14 +110,14 @@ POD_CODES = [
         "priority-class",
         "the pod's priority class is not there, or contradicts the pod",
         "priorityClassName has to be an existing PriorityClass, and priority must not be written by hand.",
-        ("add the PriorityClass", "leave priority out"),
+        ("add the PriorityClass, before a pod that names it", "leave priority out"),
     ),
     ReasonCode(
         "KS304",
         "runtime-class",
         "the pod's runtime class is not there, or contradicts the pod",
         "runtimeClassName has to be an existing RuntimeClass; its overhead and selector must agree with the pod's.",
-        ("add the RuntimeClass", "leave overhead out"),
+        ("add the RuntimeClass, before a pod that names it", "leave overhead out"),
     ),
     ReasonCode(
         "KS305",

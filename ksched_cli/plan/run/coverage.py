@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -103,10 +104,13 @@ def job_gaps(*inputs: Loaded) -> list[str]:
     return list(found.values())
 
 
-def with_job_gaps(coverage: Mapping[str, Any], *manifests: Loaded) -> dict[str, Any]:
-    """The coverage with the gaps of the manifests too."""
+def with_manifest_gaps(coverage: Mapping[str, Any], *manifests: Loaded) -> dict[str, Any]:
+    """The coverage with the gaps of the manifests too, and their kinds of which only the fields are checked."""
     more = [*coverage.get("jobsNotModelled", []), *job_gaps(*manifests)]
-    return {**coverage, **({"jobsNotModelled": list(dict.fromkeys(more))} if more else {})}
+    found = {**coverage, **({"jobsNotModelled": list(dict.fromkeys(more))} if more else {})}
+    if unchecked := sum((each.unknown for each in manifests), Counter[str]()):
+        found["manifestsNotChecked"] = dict(sorted(unchecked.items()))
+    return found
 
 
 Concern = Callable[[Pod], bool]

@@ -23,6 +23,7 @@ from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.encoding import write_json
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.check import WorkloadPart, check_summary, finding_text, repository_path, spot
+from ksched_cli.report.view.documents import unchecked_manifests
 from ksched_cli.report.visible import visible_lines
 from ksched_cli.sources.places import SourcePlace
 
@@ -60,6 +61,7 @@ def github_lines(check: Check) -> Iterator[str]:
         yield from (_plain(finding) for finding in others)
         yield "::endgroup::"
     yield visible_lines(check_summary(check))
+    yield from map(visible_lines, unchecked_manifests(check.coverage))
 
 
 def annotation(finding: Finding) -> str:
@@ -107,8 +109,13 @@ def junit_text(check: Check) -> str:
     suites.set("time", _seconds(check.stats.schedule_seconds))
     if check.ignored:
         suites.set("name", _clean(f"ksched check ({counted(len(check.ignored), 'finding')} ignored)"))
+    unchecked = unchecked_manifests(check.coverage)
     for file, (workloads, inputs) in _by_file(check).items():
         suite = ElementTree.SubElement(suites, "testsuite", name=_clean(file))
+        for text in unchecked:
+            properties = ElementTree.SubElement(suite, "properties")
+            ElementTree.SubElement(properties, "property", name="not checked", value=_clean(text))
+        unchecked = []
         _count(suite, workloads, inputs)
         suite.set("skipped", str(sum(workload.result in ("held back", "ignored") for workload in workloads)))
         if file not in ("", _NO_FILE, _STDIN):
@@ -219,12 +226,18 @@ def sarif_document(check: Check) -> dict[str, Any]:
                     }
                 },
                 "automationDetails": {"id": "ksched/check/"},
-                "invocations": [{"executionSuccessful": not check.is_input_wrong}],
+                "invocations": [_invocation(check)],
                 "columnKind": "unicodeCodePoints",
                 "results": _results(check, indexes),
             }
         ],
     }
+
+
+def _invocation(check: Check) -> dict[str, Any]:
+    notes = [{"level": "note", "message": {"text": text}} for text in unchecked_manifests(check.coverage)]
+    noted = {"toolExecutionNotifications": notes} if notes else {}
+    return {"executionSuccessful": not check.is_input_wrong, **noted}
 
 
 def _rule(code: ReasonCode) -> dict[str, Any]:

@@ -170,6 +170,7 @@ _WORDS = {
     "kubeVersionNotModelled": "Version that is not modelled",
     "kubeVersionReadFromSource": "Rules read from the source, not recorded",
     "notRead": "Kinds that were not read",
+    "manifestsNotChecked": "Manifests of which only the fields were checked",
     "missing": "Kinds that the cluster did not show",
     "admissionNotModelled": "Admission that is not modelled",
     "autoscalersNotModelled": "Autoscaling that is not modelled",

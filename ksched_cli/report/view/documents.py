@@ -202,6 +202,12 @@ def _by_name(names: Sequence[str], rows: Mapping[str, int], amounts: Sequence[in
     return [amounts[row] if (row := rows.get(name)) is not None else None for name in names]
 
 
+def unchecked_manifests(coverage: Mapping[str, Any]) -> list[str]:
+    """In one sentence the kinds of manifests of which only names and types of fields were checked."""
+    kinds = [f"{count} {kind}" for kind, count in coverage.get("manifestsNotChecked", {}).items()]
+    return [f"manifests whose values are not checked: {', '.join(kinds)}"] if kinds else []
+
+
 def omissions(coverage: Mapping[str, Any]) -> list[str]:
     """What the result does not take into account, the most important first."""
     version = coverage.get("kubeVersionNotModelled")
@@ -210,6 +216,7 @@ def omissions(coverage: Mapping[str, Any]) -> list[str]:
     found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
     found += [_uncalled(each) for each in coverage.get("extendersCouldChange", ())]
     found += [text for each in coverage.get("extenders", ()) for text in _unheard(each)]
+    found += unchecked_manifests(coverage)
     found += [f"{kind} ({reason})" for kind, reason in coverage.get("missing", {}).items()]
     found += coverage.get("admissionNotModelled", ())
     found += coverage.get("autoscalersNotModelled", ())

@@ -1,0 +1,93 @@
+"""What the order of manifests decides. kubectl applies them in the order of the files, one after the other: an object
+whose namespace comes later is refused, and so is a pod whose PriorityClass, RuntimeClass or ServiceAccount comes later.
+Workloads are accepted, and their controllers try again until the pods are accepted too.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from msgspec.json import decode
+
+from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.decode import CLUSTER_SCOPED
+from ksched_cli.api.validation.fields import object_at, text_at
+from ksched_cli.api.workloads import PriorityClass, RuntimeClass
+from ksched_cli.controlplane.store import Store, identity_of
+from ksched_cli.errors import Level, Problem
+from ksched_cli.sources.loaded import UNKNOWN_NAMESPACE, Loaded
+
+
+def in_order(manifests: Loaded) -> list[Any]:
+    """Everything in the order of the files."""
+    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    items = (item for items in manifests.objects.values() for item in items)
+    return sorted(items, key=lambda item: order[id(item)])
+
+
+def needed_too_early(store: Store, manifests: Loaded) -> Collection[int]:
+    """The ids of new classes and service accounts that come after every pod which names them."""
+    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    last: dict[tuple[str, ...], int] = {}
+    for pod in manifests.of(Pod):
+        space, spec = pod.metadata.namespace, pod.spec
+        account = _account_of(pod, manifests) if manifests.accounts else ""
+        for need in (("", spec.priority_class_name or ""), ("class", spec.runtime_class_name or ""), (space, account)):
+            last[need] = max(last.get(need, 0), order[id(pod)])
+    made: list[tuple[tuple[str, ...], Any]] = [
+        *((("", each.metadata.name), each) for each in manifests.of(PriorityClass) if store.current(each) is None),
+        *((("class", each.metadata.name), each) for each in manifests.of(RuntimeClass) if store.current(each) is None),
+        *((key, each) for key, each in manifests.accounts.items() if key not in store.accounts),
+    ]
+    return {id(each) for need, each in made if need in last and last[need] < order[id(each)]}
+
+
+def _account_of(pod: Pod, manifests: Loaded) -> str:
+    """The service account that the manifest of the pod names. The typed pod has none."""
+    known = manifests.documents.get(identity_of(pod))
+    document = known.written if known is not None else {}
+    return text_at(
+        object_at(decode(document) if isinstance(document, bytes) else document, "spec"), "serviceAccountName"
+    )
+
+
+# They exist in every cluster, whether the input names them or not.
+_BUILT_IN = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manifests: Loaded) -> Iterator[Problem]:
+    """A problem for each namespace that neither the cluster nor an earlier manifest has, and that is not assumed to
+    exist: an error if the input has Namespace objects, as kubectl reports it. Else the namespaces of its pods are those
+    that exist, and others are a warning. An input with neither has no problems."""
+    level: Level = "error"
+    missing, assumed = "the input has no namespace {}", ""
+    names = {each.metadata.name for each in existing}
+    if not names:
+        names, level = {pod.metadata.namespace for pod in pods}, "warning"
+        missing = "the input has no Namespace objects, and no pod in namespace {}"
+        assumed = ": it is assumed to exist, without quotas and limits"
+    known = {*names, *_BUILT_IN, *manifests.assumed_namespaces}
+    own = {each.metadata.name: manifests.origins[id(each)] for each in manifests.of(Namespace)}
+    if level == "warning":
+        known |= own.keys()
+    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    every = (item for items in manifests.objects.values() for item in items) if names else ()
+    for item in sorted(every, key=lambda item: order[id(item)]):
+        if isinstance(item, Namespace):
+            known.add(item.metadata.name)
+        namespace = item.metadata.namespace if type(item) not in CLUSTER_SCOPED else ""
+        if namespace and namespace not in known:
+            known.add(namespace)
+            origin = manifests.origins[id(item)]
+            if namespace in own:
+                text = f"namespace {namespace} comes later, in {own[namespace].source}"
+                hint = "kubectl applies objects in this order: name the file of the Namespace first"
+                yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)
+                continue
+            hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
+            close = difflib.get_close_matches(namespace, names, 1, 0.75)
+            hint = f"did you mean {close[0]}? Else {hint}" if close else hint
+            text = f"{missing.format(namespace)}{assumed}"
+            yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)

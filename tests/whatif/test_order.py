@@ -1,0 +1,61 @@
+"""The order of manifests: what a pod names must come before it, as `kubectl apply` creates one object after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod, make_workload, write_list
+
+NODE = make_node("n").allocatable(cpu="8", memory="8Gi", pods=20).doc()
+CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 5}
+RUNTIME = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, "handler": "kata"}
+ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "web", "namespace": "default"}}
+DEFAULT = {**ACCOUNT, "metadata": {"name": "default", "namespace": "default"}}
+
+
+def pod(name: str = "p", **spec: Any) -> dict[str, Any]:
+    return make_pod(name).spec(**spec).doc()
+
+
+HIGH, KATA, WEB = {"priorityClassName": "high"}, {"runtimeClassName": "kata"}, {"serviceAccountName": "web"}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "manifests", "refused"),
+    [
+        pytest.param([], [CLASS, pod(**HIGH)], "", id="class, pod"),
+        pytest.param([], [pod(**HIGH), CLASS], "no PriorityClass with name high was found", id="pod, class"),
+        pytest.param(
+            [], [pod("q"), pod(**HIGH), CLASS], "no PriorityClass with name high was found", id="pod, pod, class"
+        ),
+        pytest.param([], [pod(), CLASS, pod("q", **HIGH)], "", id="another pod, class, pod"),
+        pytest.param([CLASS], [pod(**HIGH), CLASS], "", id="a class of the cluster"),
+        pytest.param([], [make_workload("Deployment", pod=HIGH), CLASS], "", id="a controller tries again"),
+        pytest.param([], [RUNTIME, pod(**KATA)], "", id="runtime, pod"),
+        pytest.param([], [pod(**KATA), RUNTIME], 'RuntimeClass "kata" not found', id="pod, runtime"),
+        pytest.param([RUNTIME], [pod(**KATA), RUNTIME], "", id="a runtime of the cluster"),
+        pytest.param([DEFAULT], [ACCOUNT, pod(**WEB)], "", id="account, pod"),
+        pytest.param([DEFAULT], [pod(**WEB), ACCOUNT], 'serviceaccount "web" not found', id="pod, account"),
+        pytest.param([DEFAULT, ACCOUNT], [pod(**WEB), ACCOUNT], "", id="an account of the cluster"),
+        pytest.param([], [pod(**WEB), ACCOUNT], "", id="a cluster that lists no accounts"),
+    ],
+)
+@pytest.mark.parametrize("command", [["check", "-o", "json"], ["simulate"]], ids=["check", "simulate"])
+def test_what_a_pod_names_comes_before_it(
+    cluster: list[Any],
+    manifests: list[Any],
+    refused: str,
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    dump = write_list(tmp_path / "c.json", NODE, *cluster)
+    files = write_list(tmp_path / "m.json", *manifests)
+    code = run([*command, "--from", dump, "-f", files])
+    shown = " ".join(capsys.readouterr().out.replace('\\"', '"').split())
+    assert code == (1 if refused else 0), shown
+    assert refused in shown
