@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any, TypeAlias
 
 import msgspec
@@ -33,6 +32,9 @@ _ANYTHING = "o"
 
 @cache
 def _rules() -> Mapping[str, Mapping[str, tuple[str, str]]]:
+    # With tempfile and random, which a simulation without changes does not need.
+    from importlib.resources import files
+
     text = files("ksched_cli.api").joinpath("merge_rules.txt").read_text(encoding="utf-8")
     found = {}
     for line in text.splitlines():

@@ -19,6 +19,8 @@ from ksched_cli.report.view.shared import OddsPart
 from ksched_cli.sources.own_documents import API_VERSION
 
 _VERY_MANY = 20_000
+# So many pods of the final state are written at once.
+_PIECE = 500
 
 
 class VictimsPart(DocumentPart, frozen=True, kw_only=True):
@@ -179,9 +181,18 @@ def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) 
         text = compact_json(entries.entry(outcome, encode=lambda each: Raw(compact_json(each).encode())))
         stream.characters += out.write(separator + text)
         separator = ",\n"
-    whole = encoded(SimulationDocument(pods=(), failure_kinds=entries.failure_kinds, **_fields(stream.finish())))
+    found = stream.finish()
+    # The final state of the pods is by far the longest part. Its place in the order of the keys is kept for it.
+    fields = _fields(found) | {"final": ()}
+    whole = encoded(SimulationDocument(pods=(), failure_kinds=entries.failure_kinds, **fields))
     rest = {key: value for key, value in whole.items() if key not in ("apiVersion", "kind", "pods")}
-    out.write("\n], " + json_text(rest | run_entry(options))[1:] + "\n")
+    before, _, after = json_text(rest | run_entry(options)).partition('"final": []')
+    out.write(f'\n], {before[1:]}"final": [')
+    final = found.final_pods()
+    for start in range(0, len(final), _PIECE):
+        text = json_text(list(map(final_entry, final[start : start + _PIECE])))
+        out.write((", " if start else "") + text[1:-1])
+    out.write(f"]{after}\n")
 
 
 def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
