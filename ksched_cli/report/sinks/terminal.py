@@ -113,7 +113,7 @@ class _Writer:
         name = self._text(view.subject)
         subject = self._nodes.with_zone(name) if isinstance(view.subject, NodeTitle) else name
         style = f"bold {_COLOURS[view.tone]}".rstrip()
-        zone = self._nodes.zone(view.node)
+        zone = self._nodes.zone(view.node) if view.node else ""
         verdict = f"{self._text(view.verdict)}{f' ({visible(zone)})' if zone else ''}"
         line = Text.assemble((subject, "bold"), ": ", (verdict, style))
         for detail in view.details:
