@@ -17,7 +17,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -164,6 +163,9 @@ def _stage(output: OutputFile, staged: list[tuple[str, str]]) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         _write_to_device(path, output.data)
         return
+    # Few commands write a file.
+    import tempfile
+
     handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", suffix=".tmp", dir=os.path.dirname(path))
     staged.append((temporary, path))
     with os.fdopen(handle, "wb") as file:
