@@ -313,6 +313,14 @@ def test_a_policy_file_beside_the_configuration(tmp_path: Path) -> None:
         ),
         pytest.param({"profiles": []}, {"profiles": "no such field"}, id="profiles came later"),
         pytest.param(
+            {"algorithmSource": {"provider": "DefaultProvider", "policy": {}}},
+            {
+                "algorithmSource": "give a provider or a policy, not both",
+                "algorithmSource.policy": "a policy needs a file or a configMap",
+            },
+            id="a provider and a policy",
+        ),
+        pytest.param(
             {"hardPodAffinitySymmetricWeight": 101},
             {"hardPodAffinitySymmetricWeight": "101 is not in the valid range [0-100]"},
             id="weight",
@@ -489,8 +497,93 @@ def test_a_ratio_keeps_its_shape() -> None:
             "cannot express scoringStrategy.resources other than cpu and memory",
             id="resources",
         ),
+        pytest.param(
+            {"pluginConfig": config_of("NodeResourcesFit", ignoredResources=["example.com/a"])},
+            "cannot express ignoredResources of NodeResourcesFit",
+            id="ignored resources",
+        ),
+        pytest.param(
+            {"pluginConfig": config_of("NodeResourcesFit", ignoredResourceGroups=["example.com"])},
+            "cannot express ignoredResources of NodeResourcesFit",
+            id="ignored groups of resources",
+        ),
+        pytest.param(
+            {"pluginConfig": config_of("NodeResourcesBalancedAllocation", resources=[{"name": "cpu", "weight": 1}])},
+            "cannot express resources other than cpu and memory of NodeResourcesBalancedAllocation",
+            id="balanced resources",
+        ),
+        pytest.param(
+            {"pluginConfig": config_of("InterPodAffinity", ignorePreferredTermsOfExistingPods=True)},
+            "cannot express ignorePreferredTermsOfExistingPods of InterPodAffinity",
+            id="terms of existing pods",
+        ),
+        pytest.param(
+            {
+                "pluginConfig": config_of(
+                    "PodTopologySpread",
+                    defaultingType="List",
+                    defaultConstraints=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+                )
+            },
+            "cannot express defaultConstraints of PodTopologySpread",
+            id="constraints by default",
+        ),
     ],
 )
 def test_what_there_were_no_words_for(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         load(newer(**fields))
+
+
+BOTH = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "args"),
+    [
+        pytest.param("NodeAffinity", {}, id="no added affinity"),
+        pytest.param("NodeResourcesFit", {"scoringStrategy": {"type": "LeastAllocated", "resources": BOTH}}, id="fit"),
+        pytest.param("NodeResourcesBalancedAllocation", {"resources": BOTH}, id="balanced resources"),
+        pytest.param("NodeResourcesBalancedAllocation", {"resources": BOTH[::-1]}, id="in another order"),
+        pytest.param("PodTopologySpread", {"defaultingType": "List"}, id="no constraints by default"),
+        pytest.param("DefaultPreemption", {"minCandidateNodesAbsolute": 7}, id="what decides nothing in 1.16"),
+        pytest.param("VolumeBinding", {"bindTimeoutSeconds": 7}, id="how long a binding may take"),
+    ],
+)
+def test_arguments_that_change_nothing(plugin: str, args: dict[str, Any]) -> None:
+    found = profile(newer(pluginConfig=config_of(plugin, **args)))
+    assert (found.points, found.score_weights) == (DEFAULT.points, DEFAULT.score_weights)
+
+
+def test_the_weight_of_hard_affinity_goes_to_the_priority_if_there_is_one() -> None:
+    args = config_of("InterPodAffinity", hardPodAffinityWeight=7)
+    found = profile(newer(pluginConfig=args))
+    assert found.args["InterPodAffinityPriority"] == InterPodAffinityArgs(hard_pod_affinity_weight=7)
+    off = profile(newer(pluginConfig=args, plugins={"score": {"disabled": [{"name": "InterPodAffinity"}]}}))
+    assert "InterPodAffinityPriority" not in off.score_weights
+    assert off.args.get("InterPodAffinityPriority") != InterPodAffinityArgs(hard_pod_affinity_weight=7)
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        pytest.param([], "at least one point must be specified", id="no point"),
+        pytest.param([(0, 0)], "", id="one point"),
+        pytest.param([(0, 0), (100, 10)], "", id="at the bounds"),
+        pytest.param([(-1, 0)], "utilization -1 is not in the valid range [0-100]", id="a utilization below"),
+        pytest.param([(101, 0)], "utilization 101 is not in the valid range [0-100]", id="a utilization above"),
+        pytest.param([(0, -1)], "score -1 is not in the valid range [0-10]", id="a score below"),
+        pytest.param([(0, 0), (0, 11)], "score 11 is not in the valid range [0-10]", id="a score above"),
+        pytest.param([(5, 1), (5, 2)], "utilization values must be sorted: 5 comes before 5", id="one value twice"),
+        pytest.param([(1, 1), (6, 1), (5, 2)], "utilization values must be sorted: 6 comes before 5", id="unsorted"),
+    ],
+)
+def test_the_shape_of_a_ratio(shape: list[tuple[int, int]], text: str) -> None:
+    points_of = [{"utilization": utilization, "score": score} for utilization, score in shape]
+    argument = {"requestedToCapacityRatioArguments": {"shape": points_of}}
+    document = {**POLICY, "priorities": [{"name": "a", "weight": 1, "argument": argument}]}
+    if text:
+        path = "priorities[0].argument.requestedToCapacityRatioArguments.shape"
+        assert mistakes(document) == {path: text}
+    else:
+        assert profile(document).score_weights == {"a": 1}

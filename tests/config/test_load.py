@@ -10,6 +10,7 @@ import pytest
 from ksched_cli.config.load import load_config
 from ksched_cli.config.model import SchedulerConfiguration, expand_profile
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs
+from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError, UsageError
 from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import release
@@ -218,3 +219,35 @@ def test_feature_gates_that_can_be_set() -> None:
     assert gates.enabled("TaintTolerationComparisonOperators")
     assert not gates.enabled("PodLevelResources")
     assert not gates.enabled("SomethingElse")
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        pytest.param({}, {"extenders": None, "percentage": None}, id="neither"),
+        pytest.param(
+            {"extenders": [{"urlPrefix": "http://e", "filterVerb": "f", "httpTimeout": "5s"}]},
+            {"extenders": ["http://e"], "percentage": None},
+            id="an extender",
+        ),
+        pytest.param(
+            {"profiles": [{"percentageOfNodesToScore": 7}]},
+            {"extenders": None, "percentage": 7},
+            id="nodes of a profile",
+        ),
+        pytest.param(
+            {"profiles": [{"percentageOfNodesToScore": 0}]}, {"extenders": None, "percentage": 0}, id="0 is a number"
+        ),
+    ],
+)
+def test_what_view_prints_of_extenders_and_profiles(fields: dict[str, Any], found: dict[str, Any]) -> None:
+    made = load(fields)
+    document = configuration_document(made, RELEASE, GATES)
+    extenders = document.get("extenders")
+    assert (None if extenders is None else [each["urlPrefix"] for each in extenders]) == found["extenders"]
+    assert document["profiles"][0].get("percentageOfNodesToScore") == found["percentage"]
+    again = load(json.dumps(document))
+    assert (again.extenders, again.profiles[0].percentage_of_nodes_to_score) == (
+        made.extenders,
+        made.profiles[0].percentage_of_nodes_to_score,
+    )

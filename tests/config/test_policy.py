@@ -179,6 +179,62 @@ def test_what_is_no_policy(fields: dict[str, Any], path: str) -> None:
     assert path in mistakes(**fields)
 
 
+SHAPE = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}
+
+
+def test_one_ratio_and_preferences_of_one_weight() -> None:
+    priorities = [
+        {"name": "a", "weight": 1, "argument": {"labelPreference": {"label": "x"}}},
+        {"name": "r1", "weight": 2, "argument": {"requestedToCapacityRatioArguments": SHAPE}},
+        {"name": "b", "weight": 1, "argument": {"labelPreference": {"label": "y"}}},
+        {"name": "r2", "weight": 2, "argument": {"requestedToCapacityRatioArguments": SHAPE}},
+    ]
+    assert mistakes(priorities=priorities) == {"priorities[3]": '"r2" redeclares the arguments of "r1"'}
+    assert profile(priorities=priorities[:3], predicates=[]).score_weights == {
+        "NodeLabel": 2,
+        "RequestedToCapacityRatio": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "taken"),
+    [
+        pytest.param("hardPodAffinitySymmetricWeight", 0, True, id="no weight of affinity"),
+        pytest.param("hardPodAffinitySymmetricWeight", 100, True, id="the largest weight of affinity"),
+        pytest.param("hardPodAffinitySymmetricWeight", -1, False, id="a negative weight of affinity"),
+    ],
+)
+def test_the_bounds_of_a_weight(field: str, value: int, taken: bool) -> None:
+    if taken:
+        assert load({**HEAD, field: value}).profiles
+    else:
+        assert mistakes(**{field: value}) == {field: f"{value} is not in the valid range [0-100]"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", f"{json.dumps(HEAD)}\n---\n{json.dumps(HEAD)}"], ids=["none", "list", "two"]
+)
+def test_a_config_map_has_one_policy(text: str) -> None:
+    document = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "p"}, "data": {"policy.cfg": text}}
+    with pytest.raises(ConfigError) as refused:
+        load(document)
+    (problem,) = refused.value.problems
+    assert (problem.message, problem.path) == ("expected one Policy under policy.cfg", "data[policy.cfg]")
+
+
+@pytest.mark.parametrize(
+    ("minor", "point", "plugin", "there"),
+    [
+        pytest.param("1.17", "reserve", "VolumeBinding", False, id="1.17 binds volumes in the filter"),
+        pytest.param("1.18", "preBind", "VolumeBinding", False, id="1.18 binds volumes in the filter"),
+        pytest.param("1.19", "reserve", "VolumeBinding", True, id="1.19 reserves volumes"),
+        pytest.param("1.17", "filter", "VolumeBinding", True, id="1.17 filters by volumes"),
+    ],
+)
+def test_where_volumes_are_reserved(minor: str, point: str, plugin: str, there: bool) -> None:
+    assert (plugin in profile(minor).points[point]) is there
+
+
 @pytest.mark.parametrize(
     ("fields", "path", "said"),
     [

@@ -57,6 +57,21 @@ ON: dict[str, Any] = {"leaderElect": True}
         pytest.param({"extenders": [{"urlPrefix": "http://x", "managedResources": [{"name": "example.com/a"},
                                                                                    {"name": "example.com/a"}]}]},
                      ["extenders[0].managedResources[1].name"], id="an extender's resource twice"),
+        pytest.param({"extenders": [{"urlPrefix": "http://x", "managedResources": [
+            {"name": "example.com/a"}, {"name": "cpu"}, {"name": "kubernetes.io/b"}, {"name": "requests.c.io/d"}]}]},
+                     [f"extenders[0].managedResources[{at}].name" for at in (1, 2, 3)], id="not an extender's resource"),
+        pytest.param({"extenders": [{"urlPrefix": "http://x", "managedResources": [{"name": "example.com/"}]}]},
+                     ["extenders[0].managedResources[0].name"], id="not a resource"),
+        pytest.param({"extenders": [{"urlPrefix": "http://x", "prioritizeVerb": "p", "weight": 0}]},
+                     ["extenders[0].weight"], id="an extender without a weight"),
+        pytest.param({"extenders": [{"urlPrefix": "http://x", "prioritizeVerb": "p", "weight": 1}]}, [],
+                     id="an extender with the least weight"),
+        pytest.param({"extenders": [{"urlPrefix": "http://x", "weight": 0}]}, [],
+                     id="an extender that does not score needs no weight"),
+        pytest.param({"extenders": [{"urlPrefix": "http://x", "bindVerb": "b"}, {"urlPrefix": "http://y"}]}, [],
+                     id="one extender that binds"),
+        pytest.param({"percentageOfNodesToScore": 100}, [], id="all nodes"),
+        pytest.param({"percentageOfNodesToScore": 0}, [], id="as many nodes as it sees fit"),
         pytest.param({"extenders": [{"urlPrefix": "http://x", "bindVerb": "b"}] * 2}, ["extenders"],
                      id="two extenders that bind"),
         pytest.param({"podInitialBackoffSeconds": 0, "podMaxBackoffSeconds": -1},
@@ -82,6 +97,38 @@ def test_plugins_of_the_past() -> None:
     found = paths({"profiles": [{"plugins": {"score": {"enabled": gone}}, "pluginConfig": [{"name": "EBSLimits"}]}]})
     assert {f"profiles[0].plugins.score.enabled[{at}]" for at in range(4)} <= set(found)
     assert "profiles[0].pluginConfig[0]" in found
+
+
+@pytest.mark.parametrize(
+    ("point", "enabled", "expected"),
+    [
+        pytest.param("multiPoint", ["NodeName", "NodeName"], "multiPoint.enabled[1]", id="twice at all points"),
+        pytest.param("filter", ["NodeName", "NodeName"], "filter.enabled[1]", id="twice at one point"),
+        pytest.param("filter", ["ImageLocality"], "filter.enabled[0]", id="at a point that it has no part in"),
+        pytest.param("multiPoint", ["NodeName", "NodePorts"], "", id="two plugins"),
+    ],
+)
+def test_a_plugin_is_enabled_once_and_where_it_takes_part(point: str, enabled: list[str], expected: str) -> None:
+    own = {"enabled": [{"name": name} for name in enabled], "disabled": [{"name": "*"}]}
+    found = paths({"profiles": [{"plugins": {point: own}}]})
+    assert [each for each in found if each.endswith("]")] == ([f"profiles[0].plugins.{expected}"] if expected else [])
+
+
+def test_weights_that_could_overflow() -> None:
+    """MaxTotalScore is the largest int64, and a plugin scores up to 100."""
+    most = (2**63 - 1) // 100
+    for weights, expected in (((most,), []), ((most + 1,), ["score"]), ((most, 1), ["score"]), ((most - 1, 1), [])):
+        enabled = [
+            {"name": name, "weight": weight}
+            for name, weight in zip(("ImageLocality", "NodeAffinity"), weights, strict=False)
+        ]
+        plugins = {
+            "score": {"enabled": enabled, "disabled": [{"name": "*"}]},
+            "multiPoint": {"disabled": [{"name": "*"}]},
+            "queueSort": {"enabled": [{"name": "PrioritySort"}]},
+            "bind": {"enabled": [{"name": "DefaultBinder"}]},
+        }
+        assert paths({"profiles": [{"plugins": plugins}]}) == [f"profiles[0].plugins.{each}" for each in expected]
 
 
 def test_a_plugin_is_configured_once() -> None:
@@ -172,6 +219,16 @@ LONG = "x" * 64
          [f"{TERM}.matchExpressions[0].values[0][a]"]),
         ("NodeAffinity", terms({"key": "example.com/a", "operator": "In", "values": ["b", "-"]}), "",
          [f"{TERM}.matchExpressions[0].values[1][example.com/a]"]),
+        ("NodeAffinity", terms({"key": "a", "operator": "Like"}), "", [f"{TERM}.matchExpressions[0].operator"]),
+        ("NodeAffinity", terms({"key": "a", "operator": "Exists"}, {"key": "a", "operator": "exists"}), "",
+         [f"{TERM}.matchExpressions[1].operator"]),
+        ("NodeAffinity", terms(matchFields=[{"key": "metadata.name", "operator": "Exists"}]), "",
+         [f"{TERM}.matchFields[0].operator"]),
+        ("NodeAffinity", terms(matchFields=[{"key": "metadata.name", "operator": "NotIn", "values": ["a"]}]), "", []),
+        ("NodeAffinity", {"addedAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 0, "preference": {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x"]}]}},
+            {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Like"}]}}]}}, "",
+         ["addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[1].matchExpressions[0].operator"]),
         ("NodeAffinity", terms(matchFields=[{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]), "",
          [f"{TERM}.matchFields[0].values"]),
         ("NodeAffinity", {"addedAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
@@ -196,6 +253,14 @@ LONG = "x" * 64
         ("NodeResourcesFit", {"scoringStrategy": {"type": "Invalid"}}, "", ["scoringStrategy.type"]),
         ("NodeResourcesFit", {"scoringStrategy": {"type": "RequestedToCapacityRatio"}}, "",
          ["scoringStrategy.requestedToCapacityRatio"]),
+        ("NodeResourcesFit", {"scoringStrategy": {**ratio((0, 1))["scoringStrategy"], "type": "MostAllocated"}}, "",
+         ["scoringStrategy.requestedToCapacityRatio"]),
+        ("NodeResourcesFit", ratio((0, 0), (100, 10)), "", []),
+        ("NodeResourcesFit", ratio((0, 0), (101, 10)), "", [f"{SHAPE}[1].utilization"]),
+        ("InterPodAffinity", {"hardPodAffinityWeight": 100}, "", []),
+        ("InterPodAffinity", {"hardPodAffinityWeight": 0}, "", []),
+        ("DefaultPreemption", {"minCandidateNodesPercentage": 100}, "", []),
+        ("DefaultPreemption", {"minCandidateNodesPercentage": 101}, "", ["minCandidateNodesPercentage"]),
         ("NodeResourcesFit", weighted("LeastAllocated", 1, 100), "", []),
         ("NodeResourcesFit", weighted("LeastAllocated", -1), "", [f"{WEIGHT}[0].weight"]),
         ("NodeResourcesFit", weighted("LeastAllocated", 1, 101), "", [f"{WEIGHT}[1].weight"]),
