@@ -12,12 +12,15 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.catalog import Catalog, problem_of_claims
 from ksched_cli.cluster.nodes import zone_key
 from ksched_cli.cluster.pod_info import EPHEMERAL_STORAGE, MEMORY
 from tests.builders import make_node, make_pod
 from tests.clusters import IMAGES, nodes, pods
 from tests.lanes import examples
+from tests.plugins.storage import claim
 
+OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "new", "uid": "u", "controller": True}
 LABELS = ("disk", "gen", "topology.kubernetes.io/zone")
 
 
@@ -221,3 +224,51 @@ def test_a_roll_back_restores_the_notes_of_plugins() -> None:
         assert cluster.notes("devices") == {"pod": 2, "other": 3}
     assert cluster.notes("devices") == {"pod": 1}
     assert cluster.notes("licences") == {}
+
+
+def test_the_first_pod_of_a_uid_counts() -> None:
+    pods = [
+        make_pod("a").uid("1").requests(cpu="1").on("n").obj(),
+        make_pod("b").uid("2").requests(cpu="2").on("n").obj(),
+        make_pod("c").uid("1").requests(cpu="3").on("n").obj(),
+    ]
+    cluster, plain = Cluster([make_node("n").obj()], pods), Cluster([make_node("n").obj()], pods[:2])
+    assert cluster.pods_on(0) == [0, 1]
+    assert [info.key for info in cluster.pods.infos] == ["default/a", "default/b"]
+    assert facts(cluster) == facts(plain)
+    assert len(cluster.moves) == 0
+
+
+@pytest.mark.parametrize(
+    ("claims", "problem"),
+    [
+        pytest.param([], 'persistentvolumeclaim "new-v" not found', id="no claim"),
+        pytest.param(
+            [claim("new-v", meta={"deletionTimestamp": "2026-01-01T00:00:00Z"})],
+            'persistentvolumeclaim "new-v" is being deleted',
+            id="a claim that is being deleted",
+        ),
+        pytest.param(
+            [claim("new-v")], 'persistentvolumeclaim "new-v" was not created for the pod', id="somebody else's"
+        ),
+        pytest.param([claim("new-v", meta={"ownerReferences": [OWNER]})], None, id="its own"),
+    ],
+)
+def test_what_is_wrong_with_the_claims_of_a_pod(claims: list[Any], problem: str | None) -> None:
+    """The second of two volumes; the first is fine."""
+    volumes = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+        {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+    ]
+    pod = make_pod("new").uid("u").spec(volumes=volumes).obj()
+    assert problem_of_claims(pod, Catalog([claim("data"), *claims])) == problem
+
+
+def test_facts_of_a_pod_for_plugins() -> None:
+    pod = make_pod("p").requests(cpu="250m").container(resources={"requests": {"memory": "1Gi"}}).obj()
+    cluster = Cluster([make_node("n").obj()], [pod])
+    info = cluster.pods.infos[0]
+    # A container without a request counts as 100m of cpu and 200 MiB of memory.
+    assert (info.nonzero_cpu, info.nonzero_memory) == (350, 2**30 + 200 * 2**20)
+    assert repr(info) == "PodInfo(default/p)"
+    assert not hasattr(info.parts, "nothing")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.cluster.columns import Vocabulary, distinct, joined_rows, rows_in_any
+from ksched_cli.cluster.columns import Vocabulary, distinct, grown, joined_rows, rows_in_any, truncated_divide
 from ksched_cli.cluster.nodes import LabelColumn
 
 
@@ -55,3 +56,74 @@ def test_the_rows_with_some_values_come_in_ascending_order(labels: list[str | No
     plain = [row for row, label in enumerate(labels) if wanted[column.values.index(label)]]
     for _ in range(2):
         assert column.rows_with(np.array(wanted, dtype=np.bool_)).tolist() == plain
+
+
+@pytest.mark.parametrize(
+    ("labels", "complete", "present"),
+    [
+        pytest.param(["a", "b"], True, [True, True], id="every row"),
+        pytest.param(["a", None], False, [True, False], id="one without"),
+        pytest.param([None], False, [False], id="none"),
+        pytest.param([], True, [], id="no row"),
+    ],
+)
+def test_which_rows_have_a_label(labels: list[str | None], complete: bool, present: list[bool]) -> None:
+    column = LabelColumn.of(labels, len(labels))
+    for _ in range(2):
+        assert bool(column.is_complete) is complete
+    assert column.present.tolist() == present
+
+
+@pytest.mark.parametrize("wanted", [["v1"], ["v1", "v3"], ["v3", "v0", "v1"], [None], [None, "v2"], []], ids=str)
+def test_the_rows_of_few_values_in_a_large_cluster(wanted: list[str | None]) -> None:
+    labels = [None if row % 7 == 0 else f"v{row % 5}" for row in range(1000)]
+    column = LabelColumn.of(labels, len(labels))
+    plain = [row for row, label in enumerate(labels) if label in wanted]
+    for _ in range(2):
+        assert column.rows_of([column.values.index(each) for each in wanted]).tolist() == plain
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param([5, 3, 5, 0, 1030] * 5, id="small numbers"),
+        pytest.param([10**12, 3, 10**12, 0] * 5, id="large numbers"),
+        pytest.param([7] * 17, id="one number"),
+        pytest.param(list(range(40, 0, -1)), id="all different"),
+    ],
+)
+def test_distinct_numbers_of_a_long_column(numbers: list[int]) -> None:
+    found, inverse = distinct(np.array(numbers, dtype=np.int64))
+    assert found.tolist() == sorted(set(numbers))
+    assert found[inverse].tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "quotient"),
+    [
+        pytest.param(7, 2, 3, id="positive"),
+        pytest.param(-7, 2, -3, id="negative"),
+        pytest.param(-6, 2, -3, id="negative without a rest"),
+        pytest.param(-1, 2, 0, id="less than one"),
+        pytest.param(7, -2, -3, id="by a negative number"),
+        pytest.param(-7, -2, 3, id="both negative"),
+    ],
+)
+def test_division_drops_the_fraction(dividend: int, divisor: int, quotient: int) -> None:
+    assert truncated_divide(np.array([dividend, 0]), divisor).tolist() == [quotient, 0]
+    assert truncated_divide(np.array([dividend]), np.array([divisor])).tolist() == [quotient]
+
+
+def test_a_column_grows_at_least_to_the_double() -> None:
+    assert grown(np.array([1, 2]), 3).tolist() == [1, 2, *[0] * 14]
+    assert len(grown(np.zeros(20, dtype=np.int64), 21)) == 40
+    assert len(grown(np.zeros(20, dtype=np.int64), 50)) == 50
+    wide = grown(np.array([[1], [2]]), 2, fill=-1)
+    assert wide.shape == (2, 16)
+    assert wide[:, :2].tolist() == [[1, -1], [2, -1]]
+
+
+def test_no_rows_and_one_part() -> None:
+    assert joined_rows(5, []).tolist() == []
+    assert joined_rows(5, [np.array([1, 3])]).tolist() == [1, 3]
+    assert rows_in_any(5, []).tolist() == []
