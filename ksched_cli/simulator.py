@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.check.results import Check
     from ksched_cli.plan.check.suppression import Suppressions
     from ksched_cli.plan.consolidate.results import Consolidation
-    from ksched_cli.plan.diff.diff import DiffResult
+    from ksched_cli.plan.diff import DiffResult
     from ksched_cli.plan.drain.drain import DrainReport
     from ksched_cli.plan.drain.results import GroupDrain
     from ksched_cli.plan.explain.results import ExplainResult
@@ -443,7 +443,7 @@ class Simulator(EditMethods):
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         """The pods that move between two clusters, configurations, versions or manifests, and the rules that move
         them."""
-        from ksched_cli.plan.diff.diff import compare
+        from ksched_cli.plan.diff import compare
         from ksched_cli.wiring import Wiring
 
         return compare(before, after, Wiring())

@@ -8,7 +8,7 @@ from msgspec.structs import replace as replace_struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import pod_key
-from ksched_cli.plan.diff.diff import Diff
+from ksched_cli.plan.diff import Diff
 from ksched_cli.plan.reference.versions import Rules, rules_that_differ
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import place

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from ksched_cli.plan.diff.diff import Cause, Diff, PodChange
+from ksched_cli.plan.diff import Cause, Diff, PodChange
 from ksched_cli.plan.run.options import RunOptions
 from tests.builders import make_node, make_pod, owned, write_list
 from tests.pod_groups import GANG, member

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.plan.diff import diff as comparison
-from ksched_cli.plan.diff.diff import Diff, PodChange, Side, diff
+from ksched_cli.plan import diff as comparison
+from ksched_cli.plan.diff import Diff, PodChange, Side, diff
 from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
 from ksched_cli.plan.run.each import Copy
 from ksched_cli.plan.run.options import RunOptions

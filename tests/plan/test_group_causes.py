@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.plan.diff.diff import Cause, DiffResult, OnNode
+from ksched_cli.plan.diff import Cause, DiffResult, OnNode
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.changes import ReleaseRules, RuleChange
 from tests.builders import make_node, make_pod, write_list

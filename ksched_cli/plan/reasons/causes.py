@@ -27,7 +27,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code
-from ksched_cli.plan.diff.diff import FITS, Cause, Decider, Diff, OnNode, PodChange, Side, Tally
+from ksched_cli.plan.diff import FITS, Cause, Decider, Diff, OnNode, PodChange, Side, Tally
 from ksched_cli.plan.reasons.rule_path import RulePath, RulePathStep
 from ksched_cli.plan.reference.versions import rule_changes_about
 from ksched_cli.releases.changes import Aspect

@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.errors import counted
 from ksched_cli.plan.sweep.curves import CurveSweep, CurveSweepStats, MeanCurve
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart
+from ksched_cli.report.view.documents import DocumentPart, entry_of
 from ksched_cli.report.view.model import (
     Chart,
     Facts,
@@ -65,9 +65,7 @@ def document(sweep: CurveSweep, options: RenderOptions) -> CurveSweepDocument:
 
 def _stats(stats: CurveSweepStats) -> dict[str, Any]:
     return {
-        "executor": stats.executor,
-        "workers": stats.workers,
-        "resumed": stats.resumed,
+        **entry_of(stats, "executor workers resumed"),
         "seconds": round(stats.seconds, 2),
         "cpuSeconds": dict(stats.cpu_seconds),
         "peakMiB": round(stats.peak_mib, 1),

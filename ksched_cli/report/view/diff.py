@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted, joined, named
-from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, SpreadChange, Tally
+from ksched_cli.plan.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, SpreadChange, Tally
 from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.report.amounts import amount_of, exact_all
 from ksched_cli.report.registry import RenderOptions
@@ -19,7 +19,7 @@ from ksched_cli.report.view.model import Figure, Heading, Line, Lines, Pods, Sec
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.diff.diff import DiffResult
+    from ksched_cli.plan.diff import DiffResult
 
 ITSELF = "kube-scheduler"
 _MOST, _MOST_PODS, _MOST_LINES, _MOST_NODES = 40, 2, 2, 3

@@ -147,8 +147,7 @@ def run_entry(options: RenderOptions) -> dict[str, Any]:
 
 def stats_entry(stats: Stats) -> dict[str, Any]:
     return {
-        "nodes": stats.nodes,
-        "pods": stats.pods,
+        **entry_of(stats, "nodes pods"),
         "loadSeconds": round(stats.load_seconds, 4),
         "scheduleSeconds": round(stats.schedule_seconds, 4),
         "podsPerSecond": round(stats.pods_per_second, 1),

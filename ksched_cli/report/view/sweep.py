@@ -13,7 +13,7 @@ from ksched_cli.plan.sweep.run import SweepStats
 from ksched_cli.plan.sweep.statistics import FigureRange, Figures, SettingSummary, Share, VariantRow
 from ksched_cli.plan.sweep.trials import VariantEnd
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, entry_of, nodes_part, omissions
 from ksched_cli.report.view.ends import WorldPart
 from ksched_cli.report.view.model import (
     TONES,
@@ -142,10 +142,7 @@ def _setting(each: SettingSummary) -> dict[str, Any]:
 
 def _stats(stats: SweepStats) -> dict[str, Any]:
     return {
-        "nodes": stats.nodes,
-        "executor": stats.executor,
-        "workers": stats.workers,
-        "resumed": stats.resumed,
+        **entry_of(stats, "nodes executor workers resumed"),
         "loadSeconds": round(stats.load_seconds, 4),
         "seconds": round(stats.seconds, 4),
         "variantsPerSecond": round(stats.rate, 1),
