@@ -1,0 +1,45 @@
+"""Parts of documents are made of the fields of results that have the same names."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from msgspec import Struct
+
+from ksched_cli.report.view.documents import DocumentPart, encoded
+
+
+class Written:
+    """What writes itself."""
+
+    def document(self) -> dict[str, int]:
+        return {"pods": 3}
+
+
+class Result(Struct):
+    node_name: str
+    price: Decimal
+    added: Written
+
+
+class Part(DocumentPart, frozen=True, kw_only=True):
+    node_name: str
+    price: str
+    added: dict[str, int]
+    note: str = ""
+
+
+def test_a_part_has_the_fields_of_the_same_names() -> None:
+    part = Part.like(Result("node-1", Decimal("0.50"), Written()))
+    assert encoded(part) == {"apiVersion": "ksched/v1", "nodeName": "node-1", "price": "0.5", "added": {"pods": 3}}
+
+
+def test_other_fields_come_before_those_of_the_result() -> None:
+    part = Part.like(Result("node-1", Decimal(2), Written()), node_name="node-2", note="new")
+    assert (part.node_name, part.note) == ("node-2", "new")
+
+
+def test_a_field_that_must_be_there_is_missed() -> None:
+    with pytest.raises(TypeError, match="price"):
+        Part.like(Written(), node_name="node-1", added={})
