@@ -1,6 +1,6 @@
 """Where the volumes of a pod's claims are, by the labels and the node affinity of each volume: in zones, or on nodes.
 
-kube-scheduler only says that nodes do not reach a volume. A place that no node of the cluster is in needs a node, or
+kube-scheduler only reports that nodes do not reach a volume. A place that no node of the cluster is in needs a node, or
 the data elsewhere: no change of the pod helps. An affinity to other labels has no words here."""
 
 from __future__ import annotations
