@@ -152,6 +152,9 @@ def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:
     )
 
 
+_SCORED = frozenset({"cpu", "memory"})
+
+
 class PodSums(NamedTuple):
     """(resource row, amount) pairs, and cpu and memory with defaults for containers without requests."""
 
@@ -227,11 +230,13 @@ class PodParts:
         by_sums = rules.resized_pods_count_by_sums
         if not rules.init_containers_count:
             placed = replace(placed, spec=replace(placed.spec, init_containers=()))
-        requests = self.resources.amounts(requests_of(placed, use_status=True, with_claims=True, by_sums=by_sums))
-        if self.containers_are_all:
-            incoming = requests
-        else:
+        taken = requests_of(placed, use_status=True, with_claims=True, by_sums=by_sums)
+        incoming = requests = self.resources.amounts(taken)
+        if not self.containers_are_all:
             incoming = self.resources.amounts(requests_of(self._pod, use_status=False))
+        elif all(each.resources.requests.keys() >= _SCORED for each in placed.spec.containers):
+            # No container counts with a default.
+            return PodSums(requests, requests, (taken.get("cpu", 0), taken.get("memory", 0)))
         if rules.sidecars_run_beside_containers:
             return PodSums(requests, incoming, nonzero_requests_of(placed, by_sums=by_sums))
         return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))

@@ -257,7 +257,7 @@ class Scheduler:
         """The turn's one cycle."""
         if turn.group is None or self._group_cycle is None:
             return [self.schedule(turn.rows[0])]
-        return self._schedule_group(self._group_cycle, turn.group, turn.rows)
+        return self.schedule_group(turn.rows)
 
     def schedule(self, pod_row: int) -> Decision:
         """The pod's one cycle. A copy of a pod that has just found no node needs none."""
@@ -275,24 +275,21 @@ class Scheduler:
                 memory.note_failure(decision, token)
         return decision
 
-    def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:
+    def schedule_group(self, rows: Sequence[int]) -> list[Decision]:
+        """The one cycle of a pod group, for those of its pods that wait."""
+        infos = self.cluster.pods.infos
+        key = group_of(infos[rows[0]])
+        assert self._group_cycle is not None
+        assert key is not None
         if self.timings is not None:
             self.timings.begin_cycle()
         if EngineRules.of(self.cluster.release).completing_pod_is_first:
             rows = self.groups.in_order_of_attempts(key, rows)
         if not self.cluster.reuse:
             self._forget()
-        infos = self.cluster.pods.infos
         runtimes = [self.runtimes[infos[row].pod.spec.scheduler_name] for row in rows]
-        decided = self.group_decisions[key] = cycle.schedule(key, runtimes, rows)
+        decided = self.group_decisions[key] = self._group_cycle.schedule(key, runtimes, rows)
         return decided.decisions
-
-    def schedule_group(self, rows: Sequence[int]) -> list[Decision]:
-        """The one cycle of a pod group, for those of its pods that wait."""
-        key = group_of(self.cluster.pods.infos[rows[0]])
-        assert self._group_cycle is not None
-        assert key is not None
-        return self._schedule_group(self._group_cycle, key, rows)
 
     def ask_group(self, rows: Sequence[int]) -> GroupDecision:
         """The decision that the cycle of a pod group would reach now, for these of its pods; it is not applied."""

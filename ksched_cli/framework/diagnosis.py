@@ -165,7 +165,10 @@ class NodeStatuses:
         return np.nonzero(matching)[0]
 
     def unschedulable_plugins(self) -> frozenset[str]:
-        return self.once("plugins", lambda: frozenset(status.plugin for status, _ in self._own_groups()) - {""})
+        found: frozenset[str] | None = self._summed_up.get("plugins")
+        if found is None:
+            found = self._summed_up["plugins"] = frozenset([status.plugin for status, _ in self._own_groups()]) - {""}
+        return found
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes give each reason; a node with several reasons counts once for each."""

@@ -53,7 +53,7 @@ class Status(Struct, frozen=True):
     @property
     def texts(self) -> tuple[str, ...]:
         """The reasons as kube-scheduler prints them."""
-        return tuple(reason.text for reason in self.reasons)
+        return tuple([reason.text for reason in self.reasons])
 
     @property
     def message(self) -> str:

@@ -301,7 +301,7 @@ def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]
             status.texts,
             len(rows),
             _first_names(rows, cluster),
-            tuple(reason.problem for reason in status.reasons),
+            tuple([reason.problem for reason in status.reasons]),
         )
         for status, rows in nodes.groups()
     ]

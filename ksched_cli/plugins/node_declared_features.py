@@ -12,6 +12,7 @@ from ksched_cli.api.object_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import Figures, ReasonCode, ReasonKind, ReasonTable, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
@@ -60,11 +61,11 @@ class NodeDeclaredFeaturesRules(ReleaseRules, plugins="NodeDeclaredFeatures"):
 
 
 def _restarts_all_containers(spec: PodSpec) -> bool:
-    return any(
-        rule.action == "RestartAllContainers"
-        for container in (*spec.containers, *spec.init_containers)
-        for rule in container.restart_policy_rules
-    )
+    for container in (*spec.containers, *spec.init_containers):
+        for rule in container.restart_policy_rules:
+            if rule.action == "RestartAllContainers":
+                return True
+    return False
 
 
 def _user_namespace_on_the_hosts_network(spec: PodSpec) -> bool:
@@ -79,7 +80,7 @@ NEEDED_BY: Mapping[str, Callable[[PodSpec], bool]] = {
 
 
 def _needed_by(spec: PodSpec) -> Features:
-    return frozenset(name for name, needs in NEEDED_BY.items() if needs(spec))
+    return frozenset([name for name, needs in NEEDED_BY.items() if needs(spec)])
 
 
 class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
@@ -91,8 +92,12 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
         ClusterEvent("Pod", Action.UPDATE),
     )
 
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._enabled = handle.gates.enabled("NodeDeclaredFeatures")
+
     def events_to_register(self) -> Sequence[ClusterEvent]:
-        return self.events if self.handle.gates.enabled("NodeDeclaredFeatures") else ()
+        return self.events if self._enabled else ()
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Pod":
@@ -100,11 +105,10 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
         return old is None or old.status.declared_features != new.status.declared_features
 
     def depends(self, pod: PodInfo) -> Depends:
-        enabled = self.handle.gates.enabled("NodeDeclaredFeatures")
-        return Depends("node", _needed_by(pod.pod.spec)) if enabled else NOTHING
+        return Depends("node", _needed_by(pod.pod.spec)) if self._enabled else NOTHING
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Features] | Status:
-        if not self.handle.gates.enabled("NodeDeclaredFeatures"):
+        if not self._enabled:
             return SKIP
         needed = _needed_by(pod.pod.spec)
         return PreFilterResult(needed) if needed else SKIP

@@ -354,7 +354,7 @@ class Answers:
             self._counted = len(pods.infos)
             for row in (pods.node_row[first:] == NOWHERE).nonzero()[0].tolist():
                 if first + row not in pods.gone:
-                    self._copies[pods.infos[first + row].template] += 1
+                    self._copies[pods.infos[first + row].parts.template] += 1
         return self._copies[pod.parts.template] > 1
 
     # Repair

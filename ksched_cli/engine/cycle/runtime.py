@@ -203,8 +203,9 @@ class Runtime:
             raise CycleError(problem)
         outcome, answers = PreFilterOutcome(), state.pre_filter
         for plugin in self.profile.pre_filter:
-            known = answers.get(plugin.name)
-            answer = answers[plugin.name] = self.pre_filter(plugin, pod) if known is None else known
+            answer = answers.get(plugin.name)
+            if answer is None:
+                answer = answers[plugin.name] = self.pre_filter(plugin, pod)
             if answer is SKIP:
                 state.skip_filter.add(plugin.name)
                 continue

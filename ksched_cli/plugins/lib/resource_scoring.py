@@ -132,7 +132,9 @@ class NodeLoads:
             return None
         loads = cluster.derived(cls, lambda: cls(cluster))
         loads._uses += 1
-        return loads if loads._uses > _PAYS and loads._is_current() else None
+        if loads._uses > _PAYS and loads._is_of_use and loads._position != len(cluster.journal):
+            loads._follow()
+        return loads if loads._uses > _PAYS and loads._is_of_use else None
 
     @property
     def allocatable(self) -> Int64Column:
@@ -157,11 +159,9 @@ class NodeLoads:
         """How many pods a node may have, and how many it has."""
         return self._columns[_PODS, : len(self._known)]
 
-    def _is_current(self) -> bool:
-        """Bring the loads up to date; whether they are of use."""
+    def _follow(self) -> None:
+        """Bring the loads up to date, and find out whether they are of use."""
         journal = self._cluster.journal
-        if not self._is_of_use or self._position == len(journal):
-            return self._is_of_use
         most = len(self._cluster.nodes) // _NODES_PER_LOAD
         touched = set(journal[self._position :]) if self._position >= 0 else set()
         if self._position < 0 or len(self._known) + len(touched) > most:
@@ -171,7 +171,6 @@ class NodeLoads:
             for row in touched:
                 self.place[row] = self._place_of(self._load_of(row))
         self._position = len(journal)
-        return self._is_of_use
 
     def _are_exact(self) -> bool:
         return bool(self.allocatable.all() and self.allocatable.max(initial=0) < EXACT // MAX_NODE_SCORE)
