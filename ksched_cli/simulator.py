@@ -541,7 +541,7 @@ class Simulator(EditMethods):
         options = replace(
             self._options, reading=replace(reading or self._options.without_manifests().reading, collects=collects)
         )
-        loaded = read_manifests(options, self._namespace, self._begun.spec, paths, objects)
+        loaded = read_manifests(options, self._namespace, self._begun.spec, self._begun.loaded, paths, objects)
         return paths, Changes(loaded, namespace=self._namespace)
 
     def _check_selection(self) -> None:

@@ -143,7 +143,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     wanted = wanted_pods(options)
     loaded = read_sources(options) if cluster is None else cluster
     spec = scheduler_spec(options, loaded.server_version or _version_of_nodes(options, loaded))
-    changes = _changes(options, options.namespace or loaded.namespace, spec)
+    changes = _changes(options, options.namespace or loaded.namespace, spec, loaded)
     check_nodes(options, loaded, changes.manifests)
     check_named_nodes(options, loaded, changes.manifests)
     check_schedulers(options, spec, loaded, changes.manifests)
@@ -199,9 +199,9 @@ def changed_input(options: RunOptions, source: LoadedInput, *changes: Changes) -
     return replace(source, loaded=run.loaded)
 
 
-def _changes(options: RunOptions, namespace: str, spec: SchedulerSpec) -> Changes:
+def _changes(options: RunOptions, namespace: str, spec: SchedulerSpec, cluster: Loaded) -> Changes:
     edits, problems = parse_edits(options.edits)
-    return Changes(read_manifests(options, namespace, spec, options.filenames), edits, problems, namespace)
+    return Changes(read_manifests(options, namespace, spec, cluster, options.filenames), edits, problems, namespace)
 
 
 def parse_edits(
@@ -218,15 +218,20 @@ def parse_edits(
 
 
 def read_manifests(
-    options: RunOptions, namespace: str, spec: SchedulerSpec, filenames: Sequence[str], objects: Sequence[Any] = ()
+    options: RunOptions,
+    namespace: str,
+    spec: SchedulerSpec,
+    cluster: Loaded,
+    filenames: Sequence[str],
+    objects: Sequence[Any] = (),
 ) -> Loaded:
-    """The manifests as an API server of the minor and with the gates of `spec` reads them."""
+    """The manifests as the API server of the cluster, of the minor and with the gates of `spec`, reads them."""
     rendered = options.reading.kustomizations or options.reading.charts
     if not filenames and not objects and not rendered:
         return Loaded()
     from ksched_cli.sources.manifests import load_manifests
 
-    return load_manifests(filenames, options.stdin, spec.reading(options.reading, namespace), objects)
+    return load_manifests(filenames, options.stdin, spec.reading(options.reading, namespace, cluster), objects)
 
 
 def read_sources(options: RunOptions, live: Live | None = None) -> Loaded:

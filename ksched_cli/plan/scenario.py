@@ -375,7 +375,8 @@ def play_scenario(
     for each in earlier:
         source = source.changed(each)
     scenario, problems = load_scenario(path)
-    steps, found = rehearse(scenario, source.loaded, first, source.spec.reading(ManifestReading(), first.namespace))
+    reading = source.spec.reading(ManifestReading(), first.namespace, source.loaded)
+    steps, found = rehearse(scenario, source.loaded, first, reading)
     problems += found
     if problems:
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class Autoscaler(Struct, frozen=True):
-    """The bounds of the workload that it scales. KEDA scales idle workloads to zero."""
+    """The bounds of the workload that it scales. KEDA scales idle workloads to zero. `target_version` is the apiVersion
+    of the target, and `described` are those of the objects of metrics."""
 
     name: str
     namespace: str
@@ -38,6 +39,8 @@ class Autoscaler(Struct, frozen=True):
     least: int
     most: int
     is_keda: bool = False
+    target_version: str = ""
+    described: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -63,7 +66,9 @@ def autoscaler_of(unknown: UnknownKind, namespace: str) -> Autoscaler | None:
     names = (str(metadata.get("name") or ""), where, str(target.get("kind") or "Deployment"), str(target.get("name")))
     is_keda = unknown.kind == "ScaledObject"
     least, most = (_number(spec, name, default) for name, default in _BOUNDS[is_keda])
-    return Autoscaler(*names, least, most, is_keda)
+    objects = [object_at(each, "object", "describedObject") for each in _list(spec, "metrics")]
+    described = tuple(str(each.get("apiVersion") or "") for each in objects if each)
+    return Autoscaler(*names, least, most, is_keda, str(target.get("apiVersion") or ""), described)
 
 
 def wrong_bounds(unknown: UnknownKind, autoscaler: Autoscaler) -> Iterator[tuple[str, str]]:

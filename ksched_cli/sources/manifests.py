@@ -48,6 +48,7 @@ class _New:
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
         self._strict, self._scales_to_zero = given.strict, given.scales_to_zero
+        self._autoscalers = {each.label: each for each in given.autoscalers}
         self._minor = DEFAULT.minor if given.minor is None else given.minor
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
@@ -83,23 +84,31 @@ class _New:
         if text_at(metadata, "generateName") and not text_at(metadata, "name"):
             where, hint = f"{label}: {path}metadata.generateName", "give it a name: only kubectl create generates names"
             yield Problem("cannot use generate name with apply", source, found.line, where, hint, INVALID)
-        for each in (*self._of_gates(document, identity[1]), *mistakes(document, *identity)):
+        for each in (*self._of_gates(document, identity[1], label), *mistakes(document, *identity)):
             inner = f"{path}{path_text(each.path)}"
             change = lacks(each.having, self._minor) if each.having is not None else ""
             known = each.having is not None and not change
             if inner in reported or known or (each.is_unknown and not self._strict):
                 continue
-            if not has_rule(each.since, self._minor):
+            if not has_rule(each.since, self._minor) or (each.since and self._is_kept(document, label, each.path)):
                 continue
             if not each.is_unknown:
                 reported.add(inner)
             code = UNKNOWN_FIELD if each.is_unknown else INVALID
             yield Problem(each.message, source, found.line, f"{label}: {inner}", each.hint or change, code)
 
-    def _of_gates(self, document: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
-        """Values that the API server accepts only if a gate is on."""
-        fewest = number_at(object_at(document, "spec"), "minReplicas")
-        if kind == "HorizontalPodAutoscaler" and not self._scales_to_zero and fewest is not None and fewest < 1:
+    def _is_kept(self, document: Mapping[str, Any], label: str, path: Sequence[str | int]) -> bool:
+        """validationOptionsForHorizontalPodAutoscaler: a mistake of an apiVersion that the live autoscaler has, too."""
+        live, target = self._autoscalers.get(label), object_at(document, "spec", "scaleTargetRef")
+        if live is None or "scaleTargetRef" not in path:
+            return live is not None and any(each.count("/") > 1 for each in live.described)
+        return (live.target_version, live.target_kind) == (text_at(target, "apiVersion"), text_at(target, "kind"))
+
+    def _of_gates(self, document: Mapping[str, Any], kind: str, label: str) -> Iterator[Mistake]:
+        """Values that the API server accepts only if a gate is on, or if the live object has them."""
+        fewest, live = number_at(object_at(document, "spec"), "minReplicas"), self._autoscalers.get(label)
+        scales_to_zero = self._scales_to_zero or (fewest == 0 and live is not None and live.least == 0)
+        if kind == "HorizontalPodAutoscaler" and not scales_to_zero and fewest is not None and fewest < 1:
             text = f"Invalid value: {fewest}: must be greater than or equal to 1"
             hint = (
                 f"0 needs the feature gate {_SCALES_TO_ZERO}, which Kubernetes {on_since(_SCALES_TO_ZERO)} switched on"

@@ -4,10 +4,14 @@ a user and a timeout. The command line imports it when it starts, so it imports 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from ksched_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from ksched_cli.sources.loaded import Autoscaler
 
 
 class ReadOptions(Struct, frozen=True):
@@ -27,7 +31,8 @@ class ManifestReading(Struct, frozen=True):
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
     render `kustomizations`, and `charts` with the files of `values`. Without `strict` unknown fields are ignored.
     `server_side` and `force_conflicts` are those of kubectl apply. `minor` is that of the API server, None if it is not
-    known, `scales_to_zero` its gate HPAScaleToZero and `checks_admin_access` its gate DRAAdminAccess."""
+    known, `scales_to_zero` its gate HPAScaleToZero and `checks_admin_access` its gate DRAAdminAccess. `autoscalers` are
+    those of the cluster."""
 
     namespace: str = ""
     recursive: bool = False
@@ -47,6 +52,7 @@ class ManifestReading(Struct, frozen=True):
     minor: int | None = None
     scales_to_zero: bool = True
     checks_admin_access: bool = True
+    autoscalers: Sequence[Autoscaler] = ()
 
 
 DEFAULT_TIMEOUT = 60.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import yaml
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.unread import judge, refused_version
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.running import Ksched
 
 
@@ -175,3 +176,58 @@ def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, ksched: Ksc
     shown = " ".join(ksched("check", "--from", str(cluster), "-f", str(manifests), code=2).out.split())
     assert "error KS004: the API server knows no such kind" in shown
     assert "Pod default/p: fits" in shown
+
+
+_QUEUE = {"type": "External", "external": {"metric": {"name": "q"}, "target": {"type": "Value", "value": "3"}}}
+
+
+def _autoscaler(fewest: int = 1, version: str = "apps/v1", described: str = "", name: str = "h") -> dict[str, Any]:
+    target = {"apiVersion": version, "kind": "Deployment", "name": "web"}
+    one = {"target": {"type": "Value", "value": "3"}, "metric": {"name": "q"}}
+    of_object = {"type": "Object", "object": {**one, "describedObject": {"kind": "X", "name": "x"}}}
+    of_object["object"]["describedObject"]["apiVersion"] = described
+    metrics = [_QUEUE, of_object] if described else [_QUEUE]
+    spec = {"minReplicas": fewest, "maxReplicas": 3, "scaleTargetRef": target, "metrics": metrics}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("live", "new", "mistake"),
+    [
+        pytest.param(None, _autoscaler(version="v1"), "must specify API group", id="a new target without a group"),
+        pytest.param(_autoscaler(version="v1"), _autoscaler(version="v1"), "", id="a target as it is"),
+        pytest.param(_autoscaler(version="v1"), _autoscaler(2, version="v1"), "", id="another bound beside it"),
+        pytest.param(_autoscaler(), _autoscaler(version="v1"), "must specify API group", id="a target that changes"),
+        pytest.param(
+            _autoscaler(version="v1", name="g"), _autoscaler(version="v1"), "must specify API group", id="of another"
+        ),
+        pytest.param(_autoscaler(0), _autoscaler(0), "", id="zero as it is"),
+        pytest.param(_autoscaler(0), _autoscaler(-1), "Invalid value: -1", id="below zero"),
+        pytest.param(_autoscaler(1), _autoscaler(0), "Invalid value: 0", id="zero that is new"),
+        pytest.param(_autoscaler(described="a/b/c"), _autoscaler(described="a/b/c"), "", id="a metric as it is"),
+        pytest.param(_autoscaler(described="a/b/c"), _autoscaler(described="d/e/f"), "", id="another wrong metric"),
+        pytest.param(_autoscaler(described="a/b"), _autoscaler(described="a/b/c"), "GroupVersion", id="a metric"),
+        pytest.param(
+            _autoscaler(described="a/b/c"),
+            _autoscaler(version="v1", described="a/b/c"),
+            "must specify API group",
+            id="a metric as it is beside a target that changes",
+        ),
+        pytest.param(
+            _autoscaler(version="v1"),
+            _autoscaler(version="v1", described="a/b/c"),
+            "GroupVersion",
+            id="a target as it is beside a new metric",
+        ),
+    ],
+)
+def test_an_autoscaler_keeps_what_older_minors_accepted(
+    live: dict[str, Any] | None, new: dict[str, Any], mistake: str, tmp_path: Path, ksched: Ksched
+) -> None:
+    cluster = write_list(tmp_path / "c.json", make_node("n1"), *([live] if live is not None else ()))
+    manifests = write_list(tmp_path / "m.json", make_pod("p"), new)
+    command = ("check", "--from", cluster, "-f", manifests, "--kube-version", "1.36", "-o", "json")
+    found = json.loads(ksched(*command, code=2 if mistake else 0).out)
+    messages = [each["message"] for each in found["findings"]]
+    assert all(mistake in each for each in messages) if mistake else not messages

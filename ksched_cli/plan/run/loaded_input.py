@@ -51,7 +51,7 @@ class SchedulerSpec(Struct, frozen=True):
     points: Mapping[str, Collection[str]]
     configuration: SchedulerConfiguration
 
-    def reading(self, given: ManifestReading, namespace: str) -> ManifestReading:
+    def reading(self, given: ManifestReading, namespace: str, cluster: Loaded) -> ManifestReading:
         """The options for manifests, as an API server of the minor and with these gates reads them."""
         return replace(
             given,
@@ -59,6 +59,7 @@ class SchedulerSpec(Struct, frozen=True):
             minor=self.release.minor,
             scales_to_zero=self.gates.enabled("HPAScaleToZero"),
             checks_admin_access=self.gates.enabled("DRAAdminAccess"),
+            autoscalers=cluster.autoscalers,
         )
 
     @property
