@@ -108,9 +108,10 @@ def removed_in(minor: int) -> dict[str, list[str]]:
     return kinds
 
 
-def has_rule(since: int, minor: int) -> bool:
-    """Whether an API server of this minor has a rule of validation that came with the minor `since`."""
-    return since <= minor
+def has_rule(since: int, until: int, minor: int) -> bool:
+    """Whether an API server of this minor has a rule of validation that came with the minor `since` and left with the
+    minor `until`."""
+    return since <= minor < until
 
 
 def lacks(having: tuple[int, int], minor: int) -> str:

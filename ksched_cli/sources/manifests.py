@@ -90,7 +90,9 @@ class _New:
             known = each.having is not None and not change
             if inner in reported or known or (each.is_unknown and not self._strict):
                 continue
-            if not has_rule(each.since, self._minor) or (each.since and self._is_kept(document, label, each.path)):
+            if not has_rule(each.since, each.until, self._minor) or (
+                each.since and self._is_kept(document, label, each.path)
+            ):
                 continue
             if not each.is_unknown:
                 reported.add(inner)

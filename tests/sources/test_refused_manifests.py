@@ -194,6 +194,10 @@ spec(
     "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}}]}}",
     True,
 )
+_TWO = "containers: [{name: c, image: i, ports: [{containerPort: 80}]}, {name: d, image: i, ports: [{containerPort: PORT}]}]"
+for network, port, is_refused in (("true", "80", True), ("true", "81", False), ("false", "80", False)):
+    ports = _TWO.replace("PORT", port)
+    doc(f"ports of the host {network} {port}", "v1", "Pod", f"spec: {{hostNetwork: {network}, {ports}}}", is_refused)
 spec("hostUsers false + hostNetwork", "hostUsers: false\nhostNetwork: true", True)
 spec("shareproc hostpid", "shareProcessNamespace: true\nhostPID: true", True)
 spec("overhead no class", "overhead: {cpu: 1}", True)
@@ -408,6 +412,10 @@ doc("old cron", "batch/v1beta1", "CronJob", "spec: {}", True)
 doc("old ingress", "extensions/v1beta1", "Ingress", "spec: {}", True)
 doc("ing net v1beta1", "networking.k8s.io/v1beta1", "Ingress", "spec: {}", True)
 doc("cm unknown", "v1", "ConfigMap", "datas: {a: b}", True)
+doc("cm key twice", "v1", "ConfigMap", "data: {a: b}\nbinaryData: {a: Yg==}", True)
+doc("cm two keys", "v1", "ConfigMap", "data: {a: b}\nbinaryData: {b: Yg==}", False)
+doc("cm of 1 MiB", "v1", "ConfigMap", f"data: {{a: {'x' * 1024 * 1024}}}", False)
+doc("cm of more", "v1", "ConfigMap", f"data: {{a: {'x' * 1024 * 1024}, b: y}}", True)
 doc("secret b64", "v1", "Secret", "data: {a: '!!!'}", True)
 doc("sa unknown", "v1", "ServiceAccount", "spec: {}", True)
 doc(
@@ -533,6 +541,21 @@ def test_autoscalers_name_what_they_scale_by_group_since_1_34(
     ksched(*command, "--kube-version", "1.33", code=0)
     for version in ([], ["--kube-version", "1.34"], ["--kube-version", "1.37"]):
         assert field in ksched(*command, *version, code=2 if field else 0).out
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "refused"),
+    [("1web", "1.35", True), ("1web", "1.36", False), ("web1", "1.35", False), ("Web", "1.36", True)],
+)
+def test_names_of_services_may_begin_with_a_digit_since_1_36(
+    name: str, version: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = {"ports": [{"port": 80}]}
+    write_list(Path("m.json"), {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec})
+    write_list(Path("c.json"), make_node("n"))
+    command = ["check", "--from", "c.json", "-f", "m.json", "--allow-empty", "--kube-version", version]
+    assert run(command) == (2 if refused else 0)
 
 
 @pytest.mark.parametrize(("manifest", "refused"), [pytest.param(text, no, id=name) for name, text, no in CASES])

@@ -21,6 +21,7 @@ from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.validation import others, pods, volumes, workloads
 from ksched_cli.api.validation.fields import (
+    EVER,
     Check,
     FieldError,
     Needed,
@@ -44,7 +45,7 @@ _LEVELS = 3
 class Mistake(NamedTuple):
     """Something that the API server refuses. `hint` names a field that may be meant. `is_missing`: the field is not
     written. `is_unknown`: the type has no such field, or only in the minors from the first to the last of `having`.
-    `since`: see FieldError."""
+    `since` and `until`: see FieldError."""
 
     path: Path
     message: str
@@ -52,6 +53,7 @@ class Mistake(NamedTuple):
     is_missing: bool = False
     is_unknown: bool = False
     since: int = 0
+    until: int = EVER
     having: tuple[int, int] | None = None
 
 
@@ -74,7 +76,7 @@ def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[M
     known = {each.path for each in walk.misfits}
     errors = [*metadata(document, kind), *walk.found]
     invalid = [
-        Mistake(each.path, each.message, "", each.is_missing, since=each.since)
+        Mistake(each.path, each.message, "", each.is_missing, since=each.since, until=each.until)
         for each in errors
         if each.path not in known
     ]

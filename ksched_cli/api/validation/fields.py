@@ -20,16 +20,20 @@ from ksched_cli.api.label_names import domain_problems, key_problems, value_prob
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 
 Path: TypeAlias = tuple[Step, ...]
+# Later than any minor.
+EVER = 10_000
 
 
 class FieldError(Struct, frozen=True):
     """field.Error: the path of the field and the text without it. `is_missing`: the field is not written. `since`: the
-    number after "1." of the first minor that has the rule; 0 if every minor counts as having it."""
+    number after "1." of the first minor that has the rule; 0 if every minor counts as having it. `until`: that of the
+    first minor that no longer has it."""
 
     path: Path
     message: str
     is_missing: bool = False
     since: int = 0
+    until: int = EVER
 
 
 FieldErrors: TypeAlias = Iterable[FieldError]
@@ -98,10 +102,6 @@ def invalid_all(path: Path, value: object, details: Iterable[str]) -> FieldError
 # Data and access
 
 
-# Later than any minor.
-_EVER = 10_000
-
-
 @cache
 def _lines() -> Mapping[str, str]:
     """A type's line of known_fields.txt by its name: tests/known_fields.py describes its format."""
@@ -138,7 +138,7 @@ def fields_of(name: str) -> Mapping[str, str]:
 def minors_of(name: str) -> Mapping[str, tuple[int, int]]:
     """The first and the last minor of each field that not all minors have."""
     minors = {field: bounds.partition("-") for field, _, bounds in _fields(name) if bounds}
-    return {field: (int(first or 0), int(last or _EVER)) for field, (first, _, last) in minors.items()}
+    return {field: (int(first or 0), int(last or EVER)) for field, (first, _, last) in minors.items()}
 
 
 def _fields(name: str) -> Iterator[tuple[str, str, str]]:
@@ -224,6 +224,16 @@ def dns_label(name: str) -> list[str]:
         "with an alphanumeric character"
     )
     return [*found, _pattern_error(text, _LABEL, "my-name", "123-abc")]
+
+
+def starts_with_a_letter(name: str) -> list[str]:
+    """What IsDNS1035Label has beyond IsDNS1123Label."""
+    text = (
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+        "character, and end with an alphanumeric character"
+    )
+    is_wrong = name[:1].isdigit() and _IS_LABEL.fullmatch(name)
+    return [_pattern_error(text, "[a-z]([-a-z0-9]*[a-z0-9])?", "my-name", "abc-123")] if is_wrong else []
 
 
 def search_path(name: str) -> list[str]:

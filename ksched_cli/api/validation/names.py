@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation.fields import (
     FieldError,
@@ -17,11 +19,14 @@ from ksched_cli.api.validation.fields import (
     object_at,
     path_segment,
     required,
+    starts_with_a_letter,
     text_at,
     texts_at,
     too_long,
 )
 
+# The minor in which the gate RelaxedServiceNameValidation is on.
+_SERVICES_MAY_HAVE_A_DIGIT = 36
 _MOST_ANNOTATIONS = 256 * 1024
 # Names of all other kinds are DNS subdomains.
 _RULES: Mapping[str, Callable[[str], Sequence[str]]] = {
@@ -42,6 +47,9 @@ def metadata(document: Mapping[str, Any], kind: str) -> Iterator[FieldError]:
         yield from invalid_all((*path, "generateName"), prefix, rule(_masked(prefix)))
     if name:
         yield from invalid_all((*path, "name"), name, rule(name))
+        if kind == "Service":
+            for problem in starts_with_a_letter(name):
+                yield replace(invalid((*path, "name"), name, problem), until=_SERVICES_MAY_HAVE_A_DIGIT)
     elif not prefix:
         yield required((*path, "name"), "name or generateName is required")
     namespace = text_at(found, "namespace")

@@ -55,11 +55,13 @@ from ksched_cli.api.validation.fields import (
     required,
     text_at,
     texts_at,
+    too_long,
     unique,
     unsupported,
 )
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
+_LARGEST_DATA = 1024 * 1024
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 # Services
@@ -510,6 +512,18 @@ def _data_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield from invalid_all((*path, key), key, config_key(key))
 
 
+def _config_map(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateConfigMap: a key that both fields have, and the size of all values."""
+    plain, binary = object_at(document, "data"), object_at(document, "binaryData")
+    for found, field, others, other in ((plain, "data", binary, "binaryData"), (binary, "binaryData", plain, "data")):
+        for key in found:
+            if key in others:
+                yield invalid((*path, field, key), key, f"duplicate of key present in {other}")
+    size = sum(len(each.encode()) for each in plain.values() if isinstance(each, str))
+    if size + sum(3 * len(each) // 4 for each in binary.values() if isinstance(each, str)) > _LARGEST_DATA:
+        yield too_long((*path, "data"), _LARGEST_DATA)
+
+
 def _class_problems(text: str) -> list[str]:
     """IsDomainPrefixedPath, as far as a name without a domain is none."""
     return key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
@@ -637,6 +651,6 @@ ROWS: Rows = {
         "effect": one_of("NoExecute", "NoSchedule", "None"),
     },
     "ResourceClaimTemplate": {"spec": NEEDED},
-    "ConfigMap": {"data binaryData": _data_keys},
+    "ConfigMap": {"": _config_map, "data binaryData": _data_keys},
     "Secret": {"data stringData": _data_keys},
 }

@@ -77,12 +77,13 @@ _NOT_FOR_WINDOWS_CONTAINER = (
 )
 
 
-def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[FieldError]:
-    """checkHostPortConflicts."""
+def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path, *, of_host: bool) -> Iterator[FieldError]:
+    """checkHostPortConflicts. On the network of the host a port is one of the host by default
+    (defaultHostNetworkPorts): the API server refuses pods with two, and accepts the template of a workload."""
     seen: set[str] = set()
     for index, container in found:
         for at, port in items_at(container, "ports"):
-            if number := number_at(port, "hostPort"):
+            if number := number_at(port, "hostPort") or (number_at(port, "containerPort") if of_host else 0):
                 text = f"{text_at(port, 'protocol') or 'TCP'}/{text_at(port, 'hostIP')}/{number}"
                 if text in seen:
                     yield duplicate((*path, index, "ports", at, "hostPort"), text)
@@ -96,10 +97,11 @@ def _spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """What in ValidatePodSpec compares several fields."""
     containers = {field: items_at(spec, field) for field in CONTAINERS}
     yield from _names_of_containers(containers, path)
-    yield from _host_ports(containers["containers"], (*path, "containers"))
+    of_host = spec.get("hostNetwork") is True
+    yield from _host_ports(containers["containers"], (*path, "containers"), of_host=of_host)
     for index, container in containers["initContainers"]:
         here = (*path, "initContainers", index)
-        yield from _host_ports([(index, container)], (*path, "initContainers"))
+        yield from _host_ports([(index, container)], (*path, "initContainers"), of_host=of_host)
         yield from _init_container(container, here)
     for index, container in containers["containers"]:
         if container.get("restartPolicy") is None and container.get("restartPolicyRules"):
