@@ -209,3 +209,45 @@ def plain_score(strategy: str, used: int, capacity: int) -> int:
         return 0 if capacity == 0 else min(used, capacity) * 100 // capacity
     percent = 100 if capacity == 0 or used > capacity else 100 - (capacity - used) * 100 // capacity
     return percent * 80 // 50 if percent <= 50 else 80 + (percent - 50) * 20 // 50
+
+
+def test_the_companions_of_a_trial_are_its_own() -> None:
+    """Preemption takes pods off a node and puts nominated ones on it."""
+    nodes = [make_node("a").label("rack", "r0").obj(), make_node("b").label("rack", "r1").obj()]
+    running = [
+        make_pod("one").label("app", "a").on("a").obj(),
+        make_pod("two").label("app", "a").on("b").obj(),
+        make_pod("other").label("app", "b").on("a").obj(),
+        make_pod("far", "far").label("app", "a").on("a").obj(),
+    ]
+    args = ServiceAffinityArgs(affinity_labels=("rack",))
+    made = make_bench(
+        ServiceAffinity,
+        nodes,
+        make_pod("new").label("app", "a").obj(),
+        running,
+        args=args,
+        objects=[SERVICE],
+        current=OLD,
+    )
+    plugin, pod, state = made.plugin, made.pod, made.state()
+    rows = {info.pod.metadata.name: row for row, info in enumerate(made.cluster.pods.infos)}
+    assert state.pods == [rows["one"], rows["two"]]
+    trial = plugin.clone_state(state)
+    for name in ("one", "one", "other", "far"):
+        plugin.remove_pod(trial, pod, rows[name], 0)
+    assert (trial.pods, state.pods) == ([rows["two"]], [rows["one"], rows["two"]])
+    assert plugin.filter(trial, pod, made.nodes()).passed.tolist() == [False, True]
+    assert plugin.filter(state, pod, made.nodes()).passed.tolist() == [True, False]
+    for name in ("other", "far", "one"):
+        plugin.add_pod(trial, pod, rows[name], 0)
+    assert trial.pods == [rows["two"], rows["one"]]
+    assert trial.has_service
+
+
+def test_a_node_avoids_the_second_of_two_controllers() -> None:
+    node = make_node("n").obj()
+    node.metadata.annotations[AVOID_PODS_ANNOTATION] = avoiding(("ReplicaSet", "2"), ("ReplicaSet", "1"))
+    for uid, score in (("1", 0), ("3", 100)):
+        made = make_bench(NodePreferAvoidPods, [node], owned(("ReplicaSet", uid), True), current=OLD)
+        assert made.scores() == {"n": score}

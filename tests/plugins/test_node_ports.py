@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from ksched_cli.plugins.node_ports import NodePorts
+from ksched_cli.plugins.node_ports import NodePorts, NodePortsReasons
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
@@ -102,3 +102,28 @@ def test_agrees_with_the_plain_reading(drawn: Any) -> None:
 
     rejected = {other.spec.node_name for other in running for a in ports(pod) for b in ports(other) if clashes(a, b)}
     assert set(make_bench(NodePorts, nodes, pod, running).statuses()) == rejected
+
+
+@pytest.mark.parametrize(
+    ("ports", "path"),
+    [
+        pytest.param(
+            [(80, "TCP"), (81, "TCP")], ("spec", "containers", 0, "ports", 1, "hostPort"), id="the one that is taken"
+        ),
+        pytest.param([], ("spec", "containers"), id="no port"),
+    ],
+)
+def test_the_field_of_a_port(ports: list[tuple[int, str]], path: tuple[str | int, ...]) -> None:
+    pod = make_pod()
+    for port in ports:
+        pod.host_port(*port)
+    field = NodePortsReasons.port_taken.field
+    assert field is not None
+    assert field(pod.obj(), (), {"ports": [{"port": "81/TCP"}]}) == path
+
+
+def test_without_figures_it_is_the_first_host_port() -> None:
+    pod = make_pod().container(image="i", ports=[{"containerPort": 8080}, {"containerPort": 1, "hostPort": 82}]).obj()
+    field = NodePortsReasons.port_taken.field
+    assert field is not None
+    assert field(pod, (), {}) == ("spec", "containers", 1, "ports", 1, "hostPort")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +10,15 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import CPU, MEMORY
+from ksched_cli.config.plugin_args import (
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    ScoringStrategy,
+)
+from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import Status
-from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, MeasuredResources, measured
+from ksched_cli.framework.status import Code, Status
+from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, MeasuredResources, floor_quotient, measured
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.releases.minors import release
@@ -84,3 +91,34 @@ def test_a_node_alone_has_the_scores_and_the_verdict_that_it_has_among_others(
         assert alone is not None
         assert among is not None
         assert alone.status(0) == among.status(at)
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor"),
+    [
+        pytest.param(7, 2, id="small"),
+        pytest.param(0, 3, id="nothing"),
+        pytest.param(2**53 - 1, 2, id="the largest that float64 divides"),
+        pytest.param(2**53, 2, id="one more"),
+        pytest.param(2**53 + 1, 1, id="beyond float64"),
+        pytest.param(2**62 + 1, 2**53 + 1, id="a large divisor"),
+        pytest.param(3 * (2**53 + 1) - 1, 2**53 + 1, id="just below a whole number"),
+        pytest.param(5, 2**53, id="only the divisor is large"),
+    ],
+)
+def test_quotients_are_exact(dividend: int, divisor: int) -> None:
+    assert floor_quotient(np.array([dividend, 1]), np.array([divisor, 1])).tolist() == [dividend // divisor, 1]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "args"),
+    [
+        pytest.param(NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs(resources=()), id="balanced"),
+        pytest.param(NodeResourcesFit, NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(resources=())), id="fit"),
+    ],
+)
+def test_a_score_of_no_resources_is_an_error(plugin: type[Plugin], args: object) -> None:
+    made = make_bench(plugin, [make_node("n").obj()], make_pod("p").requests(cpu="1").obj(), args=args)
+    answer = made.plugin.score(None, made.pod, made.nodes())
+    assert isinstance(answer, Status)
+    assert (answer.code, answer.message) == (Code.ERROR, "resources not found")
