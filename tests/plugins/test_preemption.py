@@ -403,3 +403,62 @@ def test_the_room_of_a_gated_pod_by_minor(gated: bool, before: str, now: str) ->
         scheduler = make_scheduler([node], [strong.obj(), weak], current=RELEASES[minor])
         found[minor] = placed(scheduler)["default/weak"]
     assert found == {"1.36": before, "1.37": now}
+
+
+@pytest.mark.parametrize(
+    ("minor", "violating"),
+    [
+        # One eviction is allowed by "a", two by "b": both cover all pods.
+        pytest.param("1.36", [False, True, True], id="1.36: each budget counts each victim"),
+        pytest.param("1.18", [False, True, True], id="1.18: up to the first that is used up"),
+        pytest.param("1.17", [False, False, False], id="1.17: a budget that allows one allows all"),
+    ],
+)
+def test_what_budgets_count(minor: str, violating: list[bool]) -> None:
+    victims = [pod(name, "n", "1") for name in "xyz"]
+    budgets = [budget("a", 1, selector={"matchExpressions": [{"key": "app", "operator": "Exists"}]})]
+    budgets += [budget("b", 2, selector={"matchExpressions": [{"key": "app", "operator": "Exists"}]})]
+    release = RELEASES[minor]
+    cluster = Cluster([make_node("n").obj(), make_node("m").obj()], victims, Catalog(budgets), release=release)
+    found = PreemptionBudgets(cluster)
+    rows = np.arange(3)
+    assert found.violating(rows, np.zeros(3, dtype=np.int64)).tolist() == violating
+    # Victims of another node are counted anew.
+    assert found.violating(rows, np.array([0, 0, 1])).tolist() == [*violating[:2], False]
+    assert not PreemptionBudgets(cluster, heeded=False).violating(rows, np.zeros(3, dtype=np.int64)).any()
+    assert PreemptionBudgets(Cluster([make_node("n").obj()], victims)).violating(rows, rows).tolist() == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "violating"),
+    [
+        # In the order of their names: of a pod that the first refuses, the second is not used up.
+        pytest.param(0, 1, [True, True, True], id="the first allows none"),
+        pytest.param(1, 1, [False, True, True], id="both allow one"),
+        pytest.param(2, 1, [False, True, True], id="the second allows one"),
+        pytest.param(3, 3, [False, False, False], id="both allow all"),
+    ],
+)
+@pytest.mark.parametrize("minor", ["1.18", "1.36"])
+def test_two_budgets_over_one_pod(minor: str, first: int, second: int, violating: list[bool]) -> None:
+    victims = [pod(name, "n", "1") for name in "xyz"]
+    everything = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    budgets = [budget("a", first, selector=everything), budget("b", second, selector=everything)]
+    release = RELEASES[minor]
+    cluster = Cluster([make_node("n").obj()], victims, Catalog(budgets), release=release)
+    assert PreemptionBudgets(cluster).violating(np.arange(3), np.zeros(3, dtype=np.int64)).tolist() == violating
+
+
+@pytest.mark.parametrize(
+    ("minor", "violating"),
+    [
+        pytest.param("1.36", [True, True], id="1.36: a refused victim uses up the other budget too"),
+        pytest.param("1.18", [True, False], id="1.18: it does not"),
+    ],
+)
+def test_a_victim_that_the_first_of_its_budgets_refuses(minor: str, violating: list[bool]) -> None:
+    victims = [pod(name, "n", "1") for name in "xy"]
+    everything = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    budgets = [budget("a", 0, selector={"matchLabels": {"app": "x"}}), budget("b", 1, selector=everything)]
+    cluster = Cluster([make_node("n").obj()], victims, Catalog(budgets), release=RELEASES[minor])
+    assert PreemptionBudgets(cluster).violating(np.arange(2), np.zeros(2, dtype=np.int64)).tolist() == violating

@@ -18,6 +18,7 @@ from ksched_cli.plugins.lib.topology_spread import (
     default_constraints_of,
     default_selector,
 )
+from ksched_cli.releases.minors import DEFAULT, RELEASES
 from tests.builders import make_pod
 
 WEB = {"matchLabels": {"app": "web"}}
@@ -283,3 +284,33 @@ def test_default_selectors_tell_owners_apart() -> None:
     selectors = DefaultSelectors(Catalog([thing(ReplicaSet, selector=BY_TIER)]))
     assert selectors.of(make_pod().label(**LABELS).obj()).everything
     assert not selectors.of(owned_by("ReplicaSet", "apps/v1")).everything
+
+
+BROKEN = {"matchExpressions": [{"key": "app", "operator": "Like", "values": []}]}
+
+
+@pytest.mark.parametrize(
+    ("owners", "labels"),
+    [
+        pytest.param([], {}, id="none"),
+        pytest.param([thing(ReplicaSet, selector=BROKEN), thing(StatefulSet, selector=WEB)], {"app": "web"}, id="after one that cannot be read"),
+        pytest.param([thing(ReplicaSet, "a", selector=None), thing(ReplicaSet, "b", selector=WEB)], {"app": "web"}, id="after one without a selector"),
+        pytest.param([thing(ReplicaSet, "a", selector={}), thing(ReplicaSet, "b", selector=WEB)], {"app": "web"}, id="after one that selects everything"),
+        pytest.param([thing(ReplicaSet, "a", selector={"matchLabels": {"app": "x"}}), thing(ReplicaSet, "b", selector=WEB)], {"app": "web"}, id="after one of other pods"),
+        pytest.param([thing(ReplicaSet, selector=WEB, namespace="other")], {}, id="of another namespace"),
+        pytest.param([thing(ReplicaSet, "a", selector=WEB), thing(StatefulSet, "b", selector={"matchLabels": {"tier": "1"}})], {"app": "web", "tier": "1"}, id="two"),
+    ],
+)  # fmt: skip
+def test_up_to_1_21_every_controller_that_selects_the_pod_counts(owners: list[Any], labels: dict[str, str]) -> None:
+    pod = make_pod("new").label(**LABELS).obj()
+    found = default_selector(pod, Catalog(owners), RELEASES["1.21"])
+    assert {each.key: each.values for each in found.requirements} == {key: (value,) for key, value in labels.items()}
+    assert default_selector(pod, Catalog(owners), RELEASES["1.22"]).everything
+
+
+def test_a_pod_that_nothing_selects_is_not_spread_by_default() -> None:
+    pod = make_pod("new").label(**LABELS).obj()
+    service = thing(Service, selector={"app": "web"})
+    for objects, count in (([], 0), ([service], 2)):
+        selectors = DefaultSelectors(Catalog(objects), DEFAULT)
+        assert len(default_constraints_of(SYSTEM_DEFAULTS, pod, selectors, SOFT)) == count
