@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -92,6 +93,13 @@ def test_500_files_make_the_920_pods_of_the_benchmark(tmp_path: Path) -> None:
     kinds = Counter(each["kind"] for each in json.loads(Path(files["small"]).read_text())["items"])
     assert kinds["Node"] == 120
     assert kinds["Pod"] == 920
+    manifests = "".join(each.read_text() for each in Path(files["folder"]).iterdir())
+    assert sum(map(int, re.findall(r"^  replicas: (\d+)$", manifests, re.MULTILINE))) == 920
+
+
+@pytest.mark.slow
+def test_the_920_pods_of_500_files_find_nodes(tmp_path: Path) -> None:
+    files = commands.prepare(tmp_path, 5, 5, 1)
     found = Simulator.load(files["small"]).check(files["folder"]).workloads
     assert [each.running for each in found] == [each.pods for each in found]
     assert (len(found), sum(each.pods for each in found)) == (500, 920)

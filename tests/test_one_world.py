@@ -210,7 +210,7 @@ def entries(result: WorldResult, driver: str = "") -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @given(situations())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_every_command_ends_in_the_same_state(drawn: Any) -> None:
     nodes, workloads, change = drawn
     with TemporaryDirectory() as name:

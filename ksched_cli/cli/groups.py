@@ -10,6 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_type_hints
 
 import typer
@@ -352,18 +353,22 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
+# Each command reads the fields of its groups twice: for its parameters and for its values.
+_fields = cache(structs.fields)
+
+
 def _value(name: str, kind: Any, given: dict[str, Any]) -> Any:
     """The value of a parameter or of a field: that of the option, or a group."""
     if not _is_group(kind):
         return given[name]
     make: Any = kind
-    return make(**{each.name: _value(each.name, each.type, given) for each in structs.fields(kind)})
+    return make(**{each.name: _value(each.name, each.type, given) for each in _fields(kind)})
 
 
 def _parameters(name: str, kind: Any, default: Any, panel: Panel | None = None) -> Iterator[inspect.Parameter]:
     """The parameters of an option, or of all options of a group."""
     if _is_group(kind):
-        for each in structs.fields(kind):
+        for each in _fields(kind):
             yield from _parameters(each.name, each.type, _default(each), getattr(kind, "panel", None))
         return
     for each in getattr(kind, "__metadata__", ()):

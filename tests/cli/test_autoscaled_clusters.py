@@ -67,8 +67,15 @@ def test_without_node_pools_the_autoscaler_changes_nothing(
 
 
 # The key `autoscaling` has three nodes there.
-@pytest.mark.parametrize("command", ["simulate", "check", "explain", "drain", "diff", "capacity"])
-@pytest.mark.parametrize("output", ["html", "markdown"])
+# The fast lane has a page of one half of the commands, and Markdown of the other.
+@pytest.mark.parametrize(
+    ("output", "command"),
+    [
+        pytest.param(output, command, marks=[pytest.mark.slow] * (number % 2), id=f"{output}-{command}")
+        for start, output in enumerate(("html", "markdown"))
+        for number, command in enumerate(("simulate", "check", "explain", "drain", "diff", "capacity"), start)
+    ],
+)
 def test_pages_and_markdown_have_the_nodes_that_karpenter_adds(
     command: str, output: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

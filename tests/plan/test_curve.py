@@ -15,6 +15,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
+from tests.lanes import examples
 from tests.running import Ksched
 
 GPU = "example.com/gpu"
@@ -90,7 +91,7 @@ def test_pods_that_do_not_request_the_resource_cannot_use_it() -> None:
 SIZES = st.lists(st.integers(1, 8), min_size=1, max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(SIZES, SIZES)
 def test_shares_never_fall_and_no_more_is_allocated_than_has_arrived(machines: list[int], requests: list[int]) -> None:
     found = curve([*nodes(*machines), *pods(*requests)])

@@ -106,7 +106,7 @@ def _counts(pod: Pod) -> bool:
     return is_active(pod) and any(owner.name != "web" for owner in pod.metadata.owner_references)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(clusters(), node_names)
 def test_uncordon_takes_back_a_cordon(loaded: Loaded, name: str) -> None:
     after = attempted(loaded, [Cordon(name), Cordon(name), Uncordon(name)]).loaded

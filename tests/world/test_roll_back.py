@@ -154,7 +154,7 @@ def test_of_two_pods_that_started_together_the_later_one_is_preempted(tried: boo
     history=[("cordon", "n0"), RUN, FORK, ("cordon", "n1"), RUN],
     last=("cordon", "n0"),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_a_rolled_back_world_is_as_before_and_goes_on_like_one_built_anew(
     options: dict[str, Any], items: list[dict[str, Any]], history: list[Step], last: Change
 ) -> None:

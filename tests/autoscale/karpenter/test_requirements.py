@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirement, LabelRequirements, States
+from tests.lanes import examples
 
 KEY = "example.com/label"
 VALUES = ("", "1", "2", "3", "4", "+2", "03", "x", "y")
@@ -95,7 +96,7 @@ def test_added_requirements_are_compatible_with_what_they_were_added_to(
         assert both.added(second) == both
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(sets(), sets(), st.booleans()), max_size=6))
 def test_states_give_the_results_of_the_algebra(cases: list[tuple[LabelRequirements, LabelRequirements, bool]]) -> None:
     states = States(KNOWN)

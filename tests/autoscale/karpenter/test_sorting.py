@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from ksched_cli.autoscale.karpenter.node_claim import ClaimOrder
 from ksched_cli.plugins.default_preemption.importance import sort_slice
+from tests.lanes import examples
 
 # Steps: a new claim, or one pod more for the claim at a place.
 steps = st.lists(st.none() | st.integers(min_value=0, max_value=200), min_size=1, max_size=300)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(steps)
 def test_order_is_that_of_pdqsort(given_steps: list[int | None]) -> None:
     order, counted = ClaimOrder(), list[tuple[int, int]]()

@@ -17,6 +17,7 @@ from ksched_cli.plan.size.problem import Room
 from ksched_cli.plan.size.results import SearchSettings, Sizing
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
+from tests.lanes import examples
 from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, shape
 
 SMALL = shape("small", "0.1")
@@ -307,7 +308,7 @@ requests = st.fixed_dictionaries(
 
 @pytest.mark.slow
 @given(st.lists(requests, min_size=1, max_size=12), st.integers(0, 2), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_simulate_leaves_nothing_pending_with_the_nodes_bought(
     asked: list[dict[str, str]], nodes: int, daemons: bool
 ) -> None:
