@@ -395,5 +395,5 @@ def _nearest(path: Path) -> str:
         names = os.listdir(path.parent)
     except OSError:
         return f"there is no directory {path.parent}"
-    close = difflib.get_close_matches(path.name, names, 1)
+    close = difflib.get_close_matches(path.name, [name for name in names if name != path.name], 1)
     return f"did you mean {path.parent / close[0]}?" if close else ""

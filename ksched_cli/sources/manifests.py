@@ -172,10 +172,22 @@ def _identity(found: DecodedObject, document: Mapping[str, Any]) -> tuple[str, s
     return versions_of(type(found.value))[0], type(found.value).__name__
 
 
+# Cluster-scoped kinds of which only the fields are checked.
+_OTHER_CLUSTER_SCOPED = frozenset(
+    (
+        *("APIService", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding", "ClusterTrustBundle"),
+        *("CustomResourceDefinition", "FlowSchema", "IPAddress", "IngressClass", "PriorityLevelConfiguration"),
+        *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ServiceCIDR"),
+        *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"),
+        "VolumeAttributesClass",
+    )
+)
+
+
 def _label(document: Mapping[str, Any], identity: tuple[str, str], namespace: str) -> str:
     """The label of the object in messages, such as `Deployment shop/web`."""
     metadata = object_at(document, "metadata")
     name = text_at(metadata, "name") or text_at(metadata, "generateName")
-    if KINDS.get(identity) in CLUSTER_SCOPED:
+    if KINDS.get(identity) in CLUSTER_SCOPED or identity[1] in _OTHER_CLUSTER_SCOPED:
         return f"{identity[1]} {name}"
     return f"{identity[1]} {text_at(metadata, 'namespace') or namespace or DEFAULT_NAMESPACE}/{name}"

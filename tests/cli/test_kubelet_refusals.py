@@ -68,8 +68,13 @@ def test_pods_count_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFi
 def test_kube_scheduler_does_not_look_at_the_operating_system_of_a_pod(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """No node runs the pods. Where one could, the controller may make a pod that lands there."""
     workload = make_workload("Deployment", pod={"os": {"name": "windows"}})
-    assert checked(tmp_path, capsys, workload, dump=(LINUX,)) == (0, [("KS206", "PodOSNotSupported")])
+    assert checked(tmp_path, capsys, workload, dump=(LINUX,)) == (1, [("KS206", "PodOSNotSupported")])
+    full = make_node("w").label("kubernetes.io/os", "windows").allocatable(cpu="0", pods="0").doc()
+    assert checked(tmp_path, capsys, workload, dump=(LINUX, full)) == (0, [("KS206", "PodOSNotSupported")])
+    bare = make_pod("p").spec(os={"name": "windows"}).doc()
+    assert checked(tmp_path, capsys, bare, dump=(LINUX, full)) == (1, [("KS206", "PodOSNotSupported")])
     assert checked(tmp_path, capsys, make_workload("Deployment"), dump=(LINUX,)) == (0, [])
 
 

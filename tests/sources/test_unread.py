@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from ksched_cli.api.decode import UnknownKind
+from ksched_cli.errors import InputError
 from ksched_cli.sources.loaded import Origin
+from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.unread import judge, refused_version
 from tests.builders import make_node, make_pod, write_list
 from tests.running import Ksched
@@ -231,3 +233,19 @@ def test_an_autoscaler_keeps_what_older_minors_accepted(
     found = json.loads(ksched(*command, code=2 if mistake else 0).out)
     messages = [each["message"] for each in found["findings"]]
     assert all(mistake in each for each in messages) if mistake else not messages
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "label"),
+    [
+        pytest.param("ClusterRole", "rbac.authorization.k8s.io/v1beta1", "ClusterRole x: ", id="of the cluster"),
+        pytest.param("Role", "rbac.authorization.k8s.io/v1beta1", "Role default/x: ", id="of a namespace"),
+    ],
+)
+def test_labels_of_kinds_that_are_not_read(kind: str, version: str, label: str, tmp_path: Path) -> None:
+    manifest = write_list(tmp_path / "m.json", {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}})
+    with pytest.raises(
+        InputError,
+        match=f"{label}{version} {kind} is no longer served",
+    ):
+        load_manifests([manifest])
