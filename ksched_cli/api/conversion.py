@@ -210,7 +210,8 @@ def _said_plainly(text: str) -> str:
     if found is None:
         return text[:1].lower() + text[1:]
     if "int" in found[1] and "str" in found[1]:
-        return f"expected a quantity such as 100m or 2Gi, got {_TYPE_NAMES.get(found[2], found[2])}"
+        wanted = "a quantity such as 100m or 2Gi" if "float" in found[1] else "a whole number or a string such as 25%"
+        return f"expected {wanted}, got {_TYPE_NAMES.get(found[2], found[2])}"
     expected = " or ".join(
         _TYPE_NAMES.get(each.strip(), each.strip()) for each in found[1].split("|") if each.strip() != "null"
     )

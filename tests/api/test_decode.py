@@ -52,6 +52,19 @@ def problems(document: Any) -> list[str]:
             id="a quantity",
         ),
         pytest.param(
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": "b"},
+                "spec": {"minAvailable": 0.5},
+            },
+            [
+                "f.json:3: PodDisruptionBudget b: spec.minAvailable: "
+                "expected a whole number or a string such as 25%, got a number"
+            ],
+            id="a number or a percentage",
+        ),
+        pytest.param(
             pod(spec={"priority": "x", "nodeName": 3, "containers": "none"}),
             [
                 "f.json:3: Pod shop/a: spec.containers: expected a list, got a string",
