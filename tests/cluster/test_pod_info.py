@@ -15,8 +15,9 @@ memory = st.sampled_from(["0", "1", "100Mi", "1500m", "3Gi"])
 
 @given(st.lists(st.fixed_dictionaries({}, optional={"cpu": cpu, "memory": memory}), min_size=1, max_size=3))
 def test_what_scores_count_has_a_default_where_a_container_names_no_request(containers: list[dict[str, str]]) -> None:
-    builder = make_pod("web")
-    for requests in containers:
+    first, *others = containers
+    builder = make_pod("web").requests(**first)
+    for requests in others:
         builder.container(resources={"requests": requests})
     pod = builder.obj()
     assert PodInfo(pod, ResourceIndex()).parts.sums.nonzero == nonzero_requests_of(pod)
