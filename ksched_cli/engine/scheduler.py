@@ -94,7 +94,8 @@ class Scheduler:
         self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in default_weights(release, gates) if name not in registry)
         self.runtimes = self._make_runtimes()
-        self._cycle = Cycle(
+        # Its ties, its nodes and the start of its next search may be set from outside.
+        self.cycle = Cycle(
             cluster,
             self.nominator,
             tie_break=tie_break,
@@ -105,7 +106,7 @@ class Scheduler:
             prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
         self.groups = PodGroups(cluster, names)
-        self._group_cycle = _group_cycle(self._cycle, self.groups, release, gates)
+        self._group_cycle = _group_cycle(self.cycle, self.groups, release, gates)
         self.group_decisions: dict[GroupKey, GroupDecision] = LoggedDict(cluster.undo)
         self._nominate_known()
 
@@ -142,50 +143,33 @@ class Scheduler:
 
     def rehearse(self, pod_row: int) -> CycleContext | None:
         """The input of PostFilter in a cycle of the pod now; None if the cycle finds a node."""
-        return self._cycle.rehearse(self._runtime_of(pod_row), pod_row)
+        return self.cycle.rehearse(self._runtime_of(pod_row), pod_row)
 
     def judge_locally(self, pod_row: int, rows: RowColumn) -> LocalVerdict:
         """Which of the nodes the filters that look at one node alone leave to the pod, and why not the others."""
-        return self._cycle.judge_locally(self._runtime_of(pod_row), pod_row, rows)
+        return self.cycle.judge_locally(self._runtime_of(pod_row), pod_row, rows)
 
     def ask(self, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now; it is not applied."""
-        return self._cycle.ask(self._runtime_of(pod_row), pod_row)
+        return self.cycle.ask(self._runtime_of(pod_row), pod_row)
 
     def place_copies(self, pod_row: int, most: int) -> list[int]:
         """Place up to so many copies of a pod that has its node, and return their nodes, in the order of their cycles.
         None is placed where a copy needs a cycle of its own. The copies take what the pod takes, and are no pods that
         can be found."""
-        cycle, memory = self._cycle, self._runtime_of(pod_row).memory
+        cycle, memory = self.cycle, self._runtime_of(pod_row).memory
         is_plain = self.extenders is None and not cycle.sampling and cycle.waiting is None and cycle.placement is None
-        if memory is None or not is_plain or not self.takes_lowest_name:
+        if memory is None or not is_plain or cycle.tie_break is not lowest_name:
             return []
         return memory.place_copies(pod_row, most)
 
     def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score for the pod, had it no others to go to; None where that cannot be computed."""
-        return self._cycle.scores_of(self._runtime_of(pod_row), pod_row, rows)
+        return self.cycle.scores_of(self._runtime_of(pod_row), pod_row, rows)
 
     def sample_size(self, pod_row: int) -> int:
         """How many feasible nodes kube-scheduler looks for in the pod's cycle, by percentageOfNodesToScore."""
-        return self._cycle.sample_size(self._runtime_of(pod_row), len(self.cluster.nodes))
-
-    def break_ties(self, tie_break: TieBreak) -> None:
-        """Set how one of the best nodes is chosen."""
-        self._cycle.tie_break = tie_break
-
-    def look_only_at(self, rows: RowColumn | None) -> None:
-        """Set the nodes that are candidates; None for all nodes."""
-        self._cycle.placement = rows
-
-    @property
-    def takes_lowest_name(self) -> bool:
-        """Whether the first of equal nodes by name is taken."""
-        return self._cycle.tie_break is lowest_name
-
-    def search_like(self, other: Scheduler) -> None:
-        """Start the next search where the other starts."""
-        self._cycle.next_start = other._cycle.next_start
+        return self.cycle.sample_size(self._runtime_of(pod_row), len(self.cluster.nodes))
 
     def _runtime_of(self, pod_row: int) -> Runtime:
         if not self.cluster.reuse:
@@ -265,12 +249,12 @@ class Scheduler:
             self.timings.begin_cycle()
         runtime = self._runtime_of(pod_row)
         memory = runtime.memory
-        if memory is None or self.extenders is not None or self._cycle.sampling:
-            return self._cycle.schedule_one(runtime, pod_row)
-        token = self._cycle.placement is None, self._cycle.skips_post_filter
+        if memory is None or self.extenders is not None or self.cycle.sampling:
+            return self.cycle.schedule_one(runtime, pod_row)
+        token = self.cycle.placement is None, self.cycle.skips_post_filter
         decision = memory.repeated(pod_row, self.cluster.pods.infos[pod_row], token)
         if decision is None:
-            decision = self._cycle.schedule_one(runtime, pod_row)
+            decision = self.cycle.schedule_one(runtime, pod_row)
             if decision.row is None:
                 memory.note_failure(decision, token)
         return decision
@@ -295,7 +279,7 @@ class Scheduler:
         """The decision that the cycle of a pod group would reach now, for these of its pods; it is not applied."""
         key = group_of(self.cluster.pods.infos[rows[0]])
         assert key is not None
-        with self.cluster.undo.trial(), self._cycle.dry():
+        with self.cluster.undo.trial(), self.cycle.dry():
             self.schedule_group(rows)
             return self.group_decisions[key]
 
@@ -309,12 +293,12 @@ class Scheduler:
 
     def let_permit_wait(self) -> WaitingPods:
         """Let pods wait where Permit plugins hold them, until `conclude`. Returns the pods that wait."""
-        self._cycle.waiting = self.handle.waiting
+        self.cycle.waiting = self.handle.waiting
         return self.handle.waiting
 
     def conclude(self, held: WaitingPodState) -> Decision:
         """The rest of the cycle of a pod that need not wait any longer."""
-        return self._cycle.conclude(held)
+        return self.cycle.conclude(held)
 
 
 def _group_cycle(

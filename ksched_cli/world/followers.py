@@ -107,7 +107,7 @@ class FollowingScheduler:
         if (leader.cluster.catalog.version, cluster.catalog.version) != self._catalogs:
             cluster.catalog.follow(leader.cluster.catalog, _CHANGED_BY_CYCLES)
             self._catalogs = leader.cluster.catalog.version, cluster.catalog.version
-        self.scheduler.search_like(leader)
+        self.scheduler.cycle.next_start = leader.cycle.next_start
         return self.scheduler
 
     def _own(self, new: Pod) -> Pod:

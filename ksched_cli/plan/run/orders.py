@@ -213,7 +213,7 @@ class DrawWatch:
             return []
         most = min(MOST_ORDERS, MOST_CYCLES // self._cycles) - 1
         found = list(alternatives(self.draws(world), most)) if self.is_tight or failed else []
-        if world.scheduler.takes_lowest_name:
+        if world.scheduler.cycle.tie_break is lowest_name:
             gone = world.cluster.pods.gone
             waiting = [pod for row, pod in self._waiting.items() if row not in gone]
             every = (*_helpful(world, self.ties, waiting), *_risky(world, self.ties, risks))
@@ -258,7 +258,7 @@ def chosen(world: World, watch: DrawWatch, choices: Choices) -> Iterator[None]:
     ties, draws = watch.begin(world, choices), world.api.draws
     before, draws.choices = draws.choices, choices
     if ties.are_chosen:
-        world.scheduler.break_ties(ties.choose)
+        world.scheduler.cycle.tie_break = ties.choose
     watch.observes = True
     try:
         yield
@@ -266,7 +266,7 @@ def chosen(world: World, watch: DrawWatch, choices: Choices) -> Iterator[None]:
         watch.observes = False
         draws.choices = before
         if ties.are_chosen:
-            world.scheduler.break_ties(lowest_name)
+            world.scheduler.cycle.tie_break = lowest_name
 
 
 def in_orders(

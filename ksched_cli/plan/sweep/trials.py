@@ -380,7 +380,7 @@ class VariantRun(Run):
         world, self._setting = self.world, None
         self._trial.begin()
         if setting.tie:
-            world.scheduler.break_ties(random_choice(seed_of(self._seed, "tie", setting.tie), world.undo))
+            world.scheduler.cycle.tie_break = random_choice(seed_of(self._seed, "tie", setting.tie), world.undo)
         if setting.order:
             world.loop.queue.shuffle(random.Random(seed_of(self._seed, "order", setting.order)))
         if setting.edits:

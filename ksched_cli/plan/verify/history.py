@@ -136,7 +136,7 @@ class PastCluster:
         """These nodes are no candidates, and all others are."""
         nodes = self._cluster.nodes
         hidden = [nodes.row_of[name] for name in names]
-        self._scheduler.look_only_at(np.delete(nodes.all_rows, hidden) if hidden else None)
+        self._scheduler.cycle.placement = np.delete(nodes.all_rows, hidden) if hidden else None
 
     def decide(self, placed: Placed) -> Decision:
         """What the pod's cycle comes to now."""
