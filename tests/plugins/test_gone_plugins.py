@@ -251,3 +251,29 @@ def test_a_node_avoids_the_second_of_two_controllers() -> None:
     for uid, score in (("1", 0), ("3", 100)):
         made = make_bench(NodePreferAvoidPods, [node], owned(("ReplicaSet", uid), True), current=OLD)
         assert made.scores() == {"n": score}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "scores"),
+    [
+        # cpu and memory as weighted 1 and 3; a has a quarter and a half in use with the pod, b would be too small.
+        pytest.param("least", {"a": (75 + 3 * 50) // 4, "b": 0, "c": (0 + 3 * 87) // 4}, id="least"),
+        pytest.param("most", {"a": (25 + 3 * 50) // 4, "b": 100, "c": (100 + 3 * 12) // 4}, id="most"),
+        pytest.param("ratio", {"a": (40 + 3 * 80) // 4, "b": 100, "c": (100 + 3 * 20) // 4}, id="ratio"),
+    ],
+)
+def test_resource_scores_of_1_21(strategy: str, scores: dict[str, int]) -> None:
+    nodes = [
+        make_node("a").allocatable(cpu="4", memory="1000Mi", pods="9").obj(),
+        make_node("b").allocatable(cpu="500m", memory="200Mi", pods="9").obj(),
+        make_node("c").allocatable(cpu="1", memory="2000Mi", pods="9").obj(),
+    ]
+    running = [make_pod("run").requests(cpu="0", memory="250Mi").on("a").obj()]
+    resources = (ResourceSpec("cpu", 1), ResourceSpec("memory", 3))
+    plugin, args = {
+        "least": (NodeResourcesLeastAllocated, NodeResourcesLeastAllocatedArgs(resources=resources)),
+        "most": (NodeResourcesMostAllocated, NodeResourcesMostAllocatedArgs(resources=resources)),
+        "ratio": (RequestedToCapacityRatio, RequestedToCapacityRatioArgs(shape=SHAPE, resources=resources)),
+    }[strategy]
+    pod = make_pod("new").requests(cpu="1", memory="250Mi").obj()
+    assert make_bench(plugin, nodes, pod, running, args=args, current=OLD).scores() == scores

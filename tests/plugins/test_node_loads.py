@@ -71,3 +71,16 @@ def test_nodes_share_loads_until_most_have_one_of_their_own(monkeypatch: pytest.
     cluster.displace(rows[0])
     assert loads_of(cluster) is None
     assert loads_of(cluster) is None
+
+
+@pytest.mark.parametrize(
+    ("memory", "of_use"),
+    [
+        pytest.param(2**53 // 100 - 1, True, id="the largest that a score divides exactly"),
+        pytest.param(2**53 // 100, False, id="one byte more"),
+        pytest.param(0, False, id="no memory"),
+    ],
+)
+def test_amounts_that_float64_cannot_hold_are_left_to_each_node(memory: int, of_use: bool) -> None:
+    nodes = [make_node(f"n{row}").allocatable(cpu="4", memory=str(memory), pods=9).obj() for row in range(8)]
+    assert (loads_of(Cluster(nodes)) is not None) is of_use

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.whatif.edits.lib.edit import Reference, edit_specs
 from ksched_cli.whatif.edits.node_fields import Cordon
-from ksched_cli.whatif.scenario import On, Scenario, Schedulable, load_scenario
+from ksched_cli.whatif.scenario import On, Scenario, Schedulable, load_scenario, schema
 from tests.lanes import examples
 
 TEXTS = [
@@ -115,3 +115,17 @@ def test_a_reference_is_written_as_it_is_read() -> None:
         parsed = reference(text)
         assert isinstance(parsed, Reference)
         assert str(parsed) == text
+
+
+def test_the_schema_asks_for_what_a_scenario_has() -> None:
+    found = schema()
+    assert found["required"] == ["apiVersion", "kind", "steps"]
+    assert (found["properties"]["apiVersion"], found["properties"]["kind"]) == (
+        {"const": "ksched/v1"},
+        {"const": "Scenario"},
+    )
+    assert found["properties"]["steps"]["minItems"] == 1
+    assert found["$defs"]["SpreadDocument"]["required"] == ["of"]
+    assert found["$defs"]["SpreadDocument"]["properties"]["maxSkew"]["minimum"] == 0
+    survives = found["$defs"]["ExpectDocument"]["properties"]["survives"]
+    assert survives["additionalProperties"] == {"type": "integer", "minimum": 1}
