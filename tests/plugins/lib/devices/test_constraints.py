@@ -275,3 +275,20 @@ def test_the_name_of_an_attribute(attribute: str, name: str, found: bool) -> Non
 
 def test_an_unknown_kind_of_constraint_is_none() -> None:
     assert constraint_of(DeviceConstraint(), DeviceRules.of(NEWEST)) is None
+
+
+@pytest.mark.parametrize("minor", ["1.36", "1.37"])
+@pytest.mark.parametrize(
+    "parents", [pytest.param(("", "", ""), id="of requests"), pytest.param(("p", "q", "r"), id="of alternatives")]
+)
+def test_beside_a_device_that_stays_one_that_is_given_back_is_forgotten(minor: str, parents: tuple[str, ...]) -> None:
+    constraint = DeviceConstraint((), None, f"{DRIVER}/a")
+    made = constraint_of(constraint, DeviceRules.of(RELEASES[minor]))
+    assert made is not None
+    one, two, three = (view(f"v{at}" if not parent else "sub", parent) for at, parent in enumerate(parents))
+    assert made.add(one, with_value("x"), DRIVER)
+    assert made.add(two, with_value("y"), DRIVER)
+    assert not made.add(three, with_value("y"), DRIVER)
+    made.remove(two, with_value("y"), DRIVER)
+    assert not made.add(three, with_value("x"), DRIVER)
+    assert made.add(three, with_value("y"), DRIVER)
