@@ -272,3 +272,21 @@ def test_facts_of_a_pod_for_plugins() -> None:
     assert (info.nonzero_cpu, info.nonzero_memory) == (350, 2**30 + 200 * 2**20)
     assert repr(info) == "PodInfo(default/p)"
     assert not hasattr(info.parts, "nothing")
+
+
+def test_copies_count_until_they_are_taken_back() -> None:
+    cluster = Cluster([make_node(name).obj() for name in "ab"])
+    pod = cluster.register(make_pod("p").requests(cpu="1").obj())
+    with cluster.undo.trial():
+        cluster.place_copies(pod, [0, 0, 1])
+        assert cluster.usage.copies[pod].tolist() == [2, 1]
+        assert cluster.usage.pod_count.tolist() == [2, 1]
+        cluster.place_copies(pod, [0], -1)
+        assert cluster.usage.copies[pod].tolist() == [1, 1]
+        assert cluster.usage.requested[0].tolist() == [1000, 1000]
+        assert cluster.pods_on(0) == []
+    assert cluster.usage.copies == {}
+    assert cluster.usage.pod_count.tolist() == [0, 0]
+    cluster.place_copies(pod, [1])
+    cluster.place_copies(pod, [1], -1)
+    assert cluster.usage.copies == {}
