@@ -41,7 +41,7 @@ from ksched_cli.sources.unread import as_stored, storage_counts
 from ksched_cli.whatif.changes import Changes
 
 if TYPE_CHECKING:
-    from ksched_cli.autoscale.autoscaler import Karpenter as Autoscaler
+    from ksched_cli.autoscale.autoscaler import Karpenter
     from ksched_cli.cluster.cache import KnownPods
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.sources.live.cluster import LiveCluster
@@ -152,7 +152,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     return LoadedInput(loaded, spec, scheduler, wanted, seconds).with_autoscaler(autoscaler), changes
 
 
-def make_autoscaler(options: RunOptions, loaded: Loaded) -> Autoscaler | None:
+def make_autoscaler(options: RunOptions, loaded: Loaded) -> Karpenter | None:
     """The autoscaler that the input shows, None if there is none or if it is switched off."""
     if options.autoscaler == "karpenter" and not has_node_pools(loaded):
         raise InputError(Problem("the input has no NodePool of Karpenter", ", ".join(options.sources)))

@@ -52,7 +52,7 @@ class Catalog:
             items.pop((item.metadata.namespace, item.metadata.name), None)
         self._count_change()
 
-    def follow(self, other: Catalog, kinds: Iterable[type[Any]]) -> None:
+    def copy_kinds(self, other: Catalog, kinds: Iterable[type[Any]]) -> None:
         """Hold the objects of these kinds that the other holds."""
         for kind in kinds:
             theirs: Mapping[tuple[str, str], Any] = other._kinds.get(kind, {})

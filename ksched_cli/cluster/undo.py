@@ -105,8 +105,8 @@ class UndoLog:
         if self.recording:
             self._records.append((undo, arguments))
 
-    def keep(self, items: list[Any] | deque[Any]) -> None:
-        """Keep a copy of a list or deque that the caller is about to change in any way."""
+    def save_copy(self, items: list[Any] | deque[Any]) -> None:
+        """Save a copy of a list or deque that the caller is about to change in any way, for the roll back."""
         if self.recording and id(items) not in self._kept:
             self._kept.add(id(items))
             self._records.append((_refill, (items, tuple(items))))

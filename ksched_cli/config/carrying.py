@@ -88,47 +88,52 @@ def _in_profile(document: dict[str, Any], index: int, wanted: str, plugins: Sequ
             yield (*steps, "pluginConfig", at)
 
 
-class Gone(Struct, frozen=True):
+class RemovedPlugin(Struct, frozen=True):
     """The version that removed a plugin, and what to use instead."""
 
     since: str
     instead: str
 
 
-_COUNTED = Gone(IN_TREE_LIMITS, f"{names.NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
+_COUNTED = RemovedPlugin(
+    IN_TREE_LIMITS, f"{names.NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers"
+)
 _SPREADS = f"{names.POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"
-GONE: Mapping[str, Gone] = {
+REMOVED_PLUGINS: Mapping[str, RemovedPlugin] = {
     names.AZURE_DISK_LIMITS: _COUNTED,
     names.CINDER_LIMITS: _COUNTED,
     names.EBS_LIMITS: _COUNTED,
     names.GCEPD_LIMITS: _COUNTED,
-    names.NODE_PREFER_AVOID_PODS: Gone(OLD_PLUGINS, "taint nodes with PreferNoSchedule instead of annotating them"),
-    names.NODE_LABEL: Gone(
+    names.NODE_PREFER_AVOID_PODS: RemovedPlugin(
+        OLD_PLUGINS, "taint nodes with PreferNoSchedule instead of annotating them"
+    ),
+    names.NODE_LABEL: RemovedPlugin(
         OLD_PLUGINS, f"prefer labels in the pods' node affinity, or in addedAffinity of {names.NODE_AFFINITY}"
     ),
-    names.SERVICE_AFFINITY: Gone(OLD_PLUGINS, "give the pods podAffinity or topologySpreadConstraints"),
-    names.SELECTOR_SPREAD: Gone("v1", _SPREADS),
-    names.DEFAULT_POD_TOPOLOGY_SPREAD: Gone("v1", _SPREADS),
-    names.NODE_RESOURCE_LIMITS: Gone(FIRST_PLUGINS, "nothing ranks nodes by the limits of a pod now"),
+    names.SERVICE_AFFINITY: RemovedPlugin(OLD_PLUGINS, "give the pods podAffinity or topologySpreadConstraints"),
+    names.SELECTOR_SPREAD: RemovedPlugin("v1", _SPREADS),
+    names.DEFAULT_POD_TOPOLOGY_SPREAD: RemovedPlugin("v1", _SPREADS),
+    names.NODE_RESOURCE_LIMITS: RemovedPlugin(FIRST_PLUGINS, "nothing ranks nodes by the limits of a pod now"),
 }
 
 
 class LostPlugin(Struct, frozen=True):
-    """A plugin that runs in the old profile; `felt` where the profile enables it and no plugin does its work now."""
+    """A plugin that runs in the old profile and not in the new one. `has_effect`: the profile enables the plugin, and
+    no plugin does its work now."""
 
     plugin: str
-    felt: bool
+    has_effect: bool
 
 
 def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlugin]:
     """Required labels of nodes are not lost: addedAffinity can require them."""
-    for plugin in GONE:
+    for plugin in REMOVED_PLUGINS:
         points = [point for point, names in mine.points.items() if plugin in names]
         if not points or (plugin == names.NODE_LABEL and not _prefers_labels(mine)):
             continue
         by_default = all(plugin in default.points[point] for point in points)
-        as_ever = by_default and mine.score_weights.get(plugin) == default.score_weights.get(plugin)
-        yield LostPlugin(plugin, felt=not as_ever and not _covered(plugin, mine))
+        is_default = by_default and mine.score_weights.get(plugin) == default.score_weights.get(plugin)
+        yield LostPlugin(plugin, has_effect=not is_default and not _covered(plugin, mine))
 
 
 def _prefers_labels(mine: ResolvedProfile) -> bool:
@@ -141,7 +146,7 @@ def _prefers_labels(mine: ResolvedProfile) -> bool:
 
 def _covered(plugin: str, mine: ResolvedProfile) -> bool:
     """Whether the plugins of the new profile do the work."""
-    if GONE[plugin] is _COUNTED:
+    if REMOVED_PLUGINS[plugin] is _COUNTED:
         return names.NODE_VOLUME_LIMITS in mine.points["filter"]
     if plugin in (names.SELECTOR_SPREAD, names.DEFAULT_POD_TOPOLOGY_SPREAD):
         args = mine.args.get(names.POD_TOPOLOGY_SPREAD)
@@ -176,7 +181,7 @@ class OldProfile(Struct, frozen=True):
     default: ResolvedProfile
 
 
-class Carried(Struct, frozen=True):
+class MigratedPlugins(Struct, frozen=True):
     """The plugins to run. `ordered`: points at which the old profile sets an order; `idle`: plugins without a score,
     whose PreScore may be on or off; `scorer`: the plugin that scored resources."""
 
@@ -187,11 +192,12 @@ class Carried(Struct, frozen=True):
     scorer: str
 
 
-def carry(old: OldProfile, new: Minor, notes: Notes) -> Carried:
-    return _Carrying(old, new, notes).carried()
+def migrate_plugins(old: OldProfile, new: Minor, notes: Notes) -> MigratedPlugins:
+    """The plugins that run as the old profile runs its own, with notes about what differs."""
+    return _PluginMigration(old, new, notes).migrated()
 
 
-class _Carrying:
+class _PluginMigration:
     """One profile during its migration, with the notes about it."""
 
     def __init__(self, old: OldProfile, new: Minor, notes: Notes) -> None:
@@ -200,15 +206,15 @@ class _Carrying:
         self._new = new
         self._notes = notes
         # What runs, what ran by default, and what does today.
-        self._mine = in_new_terms(old.runs)
+        self._old_plugins = in_new_terms(old.runs)
         self._default = in_new_terms(old.default)
         self._now = new.resolve(KubeSchedulerProfile())
 
-    def carried(self) -> Carried:
-        self._tell_scorers()
-        self._tell_gone()
-        self._tell_new()
-        mine = self._mine
+    def migrated(self) -> MigratedPlugins:
+        self._note_scorers()
+        self._note_removed()
+        self._note_new()
+        mine = self._old_plugins
         points = {point: (*mine.points[point], *self._added_at(point)) for point in mine.points}
         idle = self._idle(points["score"])
         points["preScore"] = tuple(name for name in points["preScore"] if name not in idle)
@@ -216,9 +222,9 @@ class _Carrying:
             "score": _weights(points["score"], mine.score_weights, self._now.score_weights),
             "placementScore": _weights(points["placementScore"], mine.placement_weights, self._now.placement_weights),
         }
-        self._tell_weights(weights["score"])
+        self._note_weights(weights["score"])
         scorers = scorers_of_resources(self._old.runs)
-        return Carried(points, weights, frozenset(self._own_orders()), idle, scorers[0] if scorers else "")
+        return MigratedPlugins(points, weights, frozenset(self._own_orders()), idle, scorers[0] if scorers else "")
 
     def _idle(self, scoring: Sequence[str]) -> frozenset[str]:
         """Plugins without a score, whose PreScore may be on or off; none for a profile of the newest minor."""
@@ -232,7 +238,8 @@ class _Carrying:
         return tuple(
             name
             for name in self._now.points[point]
-            if name not in (*self._mine.points[point], *self._default.points[point]) and self._is_wanted(name, point)
+            if name not in (*self._old_plugins.points[point], *self._default.points[point])
+            and self._is_wanted(name, point)
         )
 
     def _is_wanted(self, name: str, point: str) -> bool:
@@ -242,8 +249,8 @@ class _Carrying:
             # What scores is what the profile lists, if it lists all that does.
             return not self._lists_all and not (point in UNORDERED and self._lists_all_at(point))
         if point == "preScore":
-            return name in self._mine.points["score"] or name in self._added_at("score")
-        in_use = any(name in names for names in self._mine.points.values())
+            return name in self._old_plugins.points["score"] or name in self._added_at("score")
+        in_use = any(name in names for names in self._old_plugins.points.values())
         return in_use and not (point in UNORDERED and self._lists_all_at(point))
 
     def _switched_off(self, point: str) -> set[str]:
@@ -254,21 +261,21 @@ class _Carrying:
     @property
     def _new_plugins(self) -> frozenset[str]:
         """Plugins that are on by default now and were not before, and that the profile does not enable itself."""
-        known = _names(self._mine) | _names(self._default)
+        known = _names(self._old_plugins) | _names(self._default)
         return frozenset(_names(self._now) - known - self._switched_off("multiPoint"))
 
     @property
     def _lists_all(self) -> bool:
         """Whether the profile has all default plugins off and not all of them on again."""
-        return ALL in self._switched_off("multiPoint") and not _names(self._default) <= _names(self._mine)
+        return ALL in self._switched_off("multiPoint") and not _names(self._default) <= _names(self._old_plugins)
 
     def _lists_all_at(self, point: str) -> bool:
-        missing = set(self._default.points[point]) - set(self._mine.points[point])
+        missing = set(self._default.points[point]) - set(self._old_plugins.points[point])
         return ALL in self._switched_off(point) and bool(missing)
 
     def _own_orders(self) -> Iterator[str]:
         """Where plugins are not in the order of the defaults with what was added after them."""
-        for point, listed in self._mine.points.items():
+        for point, listed in self._old_plugins.points.items():
             default = self._default.points[point]
             usual = (*(each for each in default if each in listed), *(each for each in listed if each not in default))
             if point not in UNORDERED and listed != usual:
@@ -276,7 +283,7 @@ class _Carrying:
 
     # Notes
 
-    def _tell_scorers(self) -> None:
+    def _note_scorers(self) -> None:
         first, *others = scorers_of_resources(self._old.runs) or [""]
         if others:
             weights = self._old.runs.score_weights
@@ -288,16 +295,16 @@ class _Carrying:
                 lost=True,
             )
 
-    def _tell_gone(self) -> None:
+    def _note_removed(self) -> None:
         found = list(losses(self._old.runs, self._old.default))
-        for kind in dict.fromkeys((GONE[each.plugin], each.felt) for each in found):
-            gone, felt = kind
-            names = [each.plugin for each in found if (GONE[each.plugin], each.felt) == kind]
-            text = f"{joined(names)} went away with {gone.since}"
+        for kind in dict.fromkeys((REMOVED_PLUGINS[each.plugin], each.has_effect) for each in found):
+            removed, has_effect = kind
+            names = [each.plugin for each in found if (REMOVED_PLUGINS[each.plugin], each.has_effect) == kind]
+            text = f"{joined(names)} went away with {removed.since}"
             point = "score" if names == [NODE_LABEL] else ""
-            self._notes.add(text, self._notes.place_of(names, self._old.index, point), gone.instead, lost=felt)
+            self._notes.add(text, self._notes.place_of(names, self._old.index, point), removed.instead, lost=has_effect)
 
-    def _tell_new(self) -> None:
+    def _note_new(self) -> None:
         if not self._new_plugins:
             return
         names = joined(sorted(self._new_plugins))
@@ -308,7 +315,7 @@ class _Carrying:
             hint = "disable in plugins.multiPoint what is not wanted"
         self._notes.add(text, hint=hint)
 
-    def _tell_weights(self, weights: Mapping[str, int]) -> None:
+    def _note_weights(self, weights: Mapping[str, int]) -> None:
         now, default = self._now.score_weights, self._default.score_weights
         changed = [
             f"{name} {weight} (now {now[name]})"
@@ -327,15 +334,15 @@ def scorers_of_resources(resolved: ResolvedProfile) -> list[str]:
 
 
 def in_new_terms(resolved: ResolvedProfile) -> ResolvedProfile:
-    """Resources are scored under one name, and plugins that are gone are gone."""
+    """The profile without the plugins that the newest minor does not have. Resources are scored under one name."""
     scorers = scorers_of_resources(resolved)
     weights = {name: resolved.score_weights[name] for name in resolved.points["score"]}
     if scorers:
         weights[NODE_RESOURCES_FIT] = weights[scorers[0]]
     score = dict.fromkeys(NODE_RESOURCES_FIT if name in scorers else name for name in resolved.points["score"])
-    gone = {*GONE, *STRATEGY_OF}
+    removed = {*REMOVED_PLUGINS, *STRATEGY_OF}
     points = {
-        point: tuple(name for name in names if name not in gone)
+        point: tuple(name for name in names if name not in removed)
         for point, names in {**resolved.points, "score": tuple(score)}.items()
     }
     return replace(resolved, points=points, score_weights={name: weights[name] for name in points["score"]})

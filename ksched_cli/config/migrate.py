@@ -15,21 +15,21 @@ from msgspec.structs import fields, replace
 
 from ksched_cli.api.core import NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.config.carrying import (
-    GONE,
+    REMOVED_PLUGINS,
     UNORDERED,
-    Carried,
+    MigratedPlugins,
     MigrationNote,
     Minor,
     Notes,
     OldProfile,
-    carry,
+    migrate_plugins,
 )
 from ksched_cli.config.legacy.migration import (
     in_plugins,
+    note_policy,
     settings,
     settings_of_alpha,
     tell_of_all_filters,
-    tell_of_policy,
 )
 from ksched_cli.config.legacy.policy import Policy, policy_document, policy_profile
 from ksched_cli.config.load import load_config
@@ -69,7 +69,7 @@ _ALL_OFF = (PluginRef(ALL),)
 _NO_WEIGHTS: Mapping[str, int] = {}
 
 
-def shortest(carried: Carried, own_order: Sequence[str], new: Minor) -> Plugins:
+def shortest(carried: MigratedPlugins, own_order: Sequence[str], new: Minor) -> Plugins:
     """`own_order`: of the old profile's MultiPoint, which may save listing its plugins point by point."""
     ways = _Ways(carried, own_order, new)
     return min((ways.from_multi_point(each) for each in ways.multi_points()), key=_lines_of_all)
@@ -78,7 +78,7 @@ def shortest(carried: Carried, own_order: Sequence[str], new: Minor) -> Plugins:
 class _Ways:
     """The possible lists for one content of MultiPoint."""
 
-    def __init__(self, carried: Carried, own_order: Sequence[str], new: Minor) -> None:
+    def __init__(self, carried: MigratedPlugins, own_order: Sequence[str], new: Minor) -> None:
         self._carried = carried
         self._own_order = own_order
         self._points_of = new.points
@@ -202,7 +202,7 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
     }
     profiles = []
     for each in _old_profiles(configuration, document.value, old, new, notes):
-        carried = carry(each, new, notes)
+        carried = migrate_plugins(each, new, notes)
         if is_policy(document.value) or old.release.before_plugins:
             # Predicates are run in the order of kube-scheduler, whatever the order of the file.
             carried = replace(carried, ordered=carried.ordered - {"preFilter", "filter"})
@@ -216,7 +216,7 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
 
 def _settings(document: dict[str, Any], source: str, old: Minor, notes: Notes) -> dict[str, Any]:
     if is_policy(document):
-        tell_of_policy(policy_document(document, source), notes)
+        note_policy(policy_document(document, source), notes)
         return {}
     return (settings_of_alpha if old.release.before_plugins else settings)(document, notes)
 
@@ -245,10 +245,12 @@ def _with_bind_timeout(profile: KubeSchedulerProfile, document: dict[str, Any]) 
     )
 
 
-def _profile(old: OldProfile, carried: Carried, args: list[dict[str, Any]], new: Minor, notes: Notes) -> dict[str, Any]:
+def _profile(
+    old: OldProfile, carried: MigratedPlugins, args: list[dict[str, Any]], new: Minor, notes: Notes
+) -> dict[str, Any]:
     profile = old.profile
     plugins = shortest(carried, [plugin.name for plugin in profile.plugins.multi_point.enabled], new)
-    _tell_order(old, plugins, new, notes)
+    _note_order(old, plugins, new, notes)
     document: dict[str, Any] = {"schedulerName": profile.scheduler_name}
     if profile.percentage_of_nodes_to_score is not None:
         document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
@@ -260,7 +262,7 @@ def _profile(old: OldProfile, carried: Carried, args: list[dict[str, Any]], new:
     return document
 
 
-def _tell_order(old: OldProfile, plugins: Plugins, new: Minor, notes: Notes) -> None:
+def _note_order(old: OldProfile, plugins: Plugins, new: Minor, notes: Notes) -> None:
     before = old.runs.points["filter"]
     after = new.resolve(KubeSchedulerProfile(plugins=plugins)).points["filter"]
     if [name for name in before if name in after] != [name for name in after if name in before]:
@@ -298,10 +300,12 @@ def _plain(value: Any) -> Any:
 Own = Mapping[str, type[Any]]
 
 
-def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes: Notes) -> list[dict[str, Any]]:
+def carried_args(old: OldProfile, carried: MigratedPlugins, new: Minor, own: Own, notes: Notes) -> list[dict[str, Any]]:
     """The pluginConfig; `own` are the models of plugins that are not kube-scheduler's."""
     profile, index, before = old.profile, old.index, old.runs
-    args = {name: each for name, each in profile.args.items() if name not in GONE and name not in STRATEGY_OF}
+    args = {
+        name: each for name, each in profile.args.items() if name not in REMOVED_PLUGINS and name not in STRATEGY_OF
+    }
     if carried.scorer in STRATEGY_OF:
         args[names.NODE_RESOURCES_FIT] = _with_strategy(
             args.get(names.NODE_RESOURCES_FIT), carried.scorer, before.args[carried.scorer]
@@ -316,8 +320,8 @@ def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes:
         # An older plugin did what default constraints do, or none did.
         by_default = bool({names.SELECTOR_SPREAD, names.DEFAULT_POD_TOPOLOGY_SPREAD} & {*before.points["score"]})
         args[names.POD_TOPOLOGY_SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
-    _tell_unused(profile, before, index, notes)
-    _tell_new_shape(before, carried, index, new, notes)
+    _note_unused(profile, before, index, notes)
+    _note_new_shape(before, carried, index, new, notes)
     documents = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
     return [{"name": name, "args": each} for name, each in documents.items() if each]
 
@@ -344,7 +348,7 @@ def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, n
         return
     steps = notes.place_of([names.NODE_LABEL], index)
     if names.NODE_AFFINITY not in before.points["filter"]:
-        since = GONE[names.NODE_LABEL].since
+        since = REMOVED_PLUGINS[names.NODE_LABEL].since
         text = f"{names.NODE_LABEL} went away with {since}, and {names.NODE_AFFINITY}, which can ask for labels, is off"
         notes.add(text, steps, f"enable {names.NODE_AFFINITY} with addedAffinity", lost=True)
         return
@@ -352,7 +356,7 @@ def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, n
     args[names.NODE_AFFINITY] = replace(
         own, added_affinity=_with_requirements(own.added_affinity or NodeAffinityTerms(), requirements)
     )
-    since = GONE[names.NODE_LABEL].since
+    since = REMOVED_PLUGINS[names.NODE_LABEL].since
     text = f"{names.NODE_LABEL} went away with {since}: its condition is addedAffinity of {names.NODE_AFFINITY}"
     notes.add(text, steps, "the reason of nodes without it is that they do not match scheduler-enforced node affinity")
 
@@ -367,14 +371,16 @@ def _with_requirements(
     return replace(affinity, required_during_scheduling_ignored_during_execution=NodeSelector(terms))
 
 
-def _tell_unused(profile: KubeSchedulerProfile, before: ResolvedProfile, index: int, notes: Notes) -> None:
-    unused = [name for name in profile.args if name not in before.args and (name in GONE or name in STRATEGY_OF)]
+def _note_unused(profile: KubeSchedulerProfile, before: ResolvedProfile, index: int, notes: Notes) -> None:
+    unused = [
+        name for name in profile.args if name not in before.args and (name in REMOVED_PLUGINS or name in STRATEGY_OF)
+    ]
     if unused:
         text = f"arguments of {joined(unused)} are left out: the profile does not run what they are for"
         notes.add(text, notes.place_of(unused, index))
 
 
-def _tell_new_shape(before: ResolvedProfile, carried: Carried, index: int, new: Minor, notes: Notes) -> None:
+def _note_new_shape(before: ResolvedProfile, carried: MigratedPlugins, index: int, new: Minor, notes: Notes) -> None:
     """A plugin that binds volumes scores if it has a shape; the gates of the new minor may give it one by default."""
     for name in carried.points["score"]:
         args, now = before.args.get(name), args_by_default(name, new.gates)

@@ -63,14 +63,14 @@ class Controller(Worker):
         self.queue = queue
 
     @abstractmethod
-    def concerned(self, old: Any, new: Any) -> Iterable[Hashable]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Hashable]:
         """The keys to reconcile after this change. `old` is None for a new object, `new` for a deleted one."""
 
-    def concerned_by_copies(self, pods: Sequence[Pod]) -> Iterable[Hashable]:
+    def keys_of_copies(self, pods: Sequence[Pod]) -> Iterable[Hashable]:
         """The keys to reconcile after these pods were created, which differ in their names, uids and times only. If the
         first does not concern the controller, none does."""
-        first = list(self.concerned(None, pods[0]))
-        return [*first, *(key for pod in pods[1:] for key in self.concerned(None, pod))] if first else ()
+        first = list(self.keys_to_reconcile(None, pods[0]))
+        return [*first, *(key for pod in pods[1:] for key in self.keys_to_reconcile(None, pod))] if first else ()
 
 
 class Timer(NamedTuple):
@@ -104,7 +104,7 @@ class WorkQueue:
         item = worker, key
         if item not in self._waiting:
             self._waiting.add(item)
-            self._undo.keep(self._items)
+            self._undo.save_copy(self._items)
             self._items.append(item)
 
     def add_after(self, worker: Worker, key: Hashable, seconds: float) -> None:
@@ -120,7 +120,7 @@ class WorkQueue:
         self, moment: float, action: Callable[[], None], failed_at: int | None = None, *, is_alone: bool = False
     ) -> Timer:
         timer = Timer(moment, next(self._turn), action, failed_at, is_alone)
-        self._undo.keep(self._timers)
+        self._undo.save_copy(self._timers)
         heapq.heappush(self._timers, timer)
         return timer
 
@@ -132,7 +132,7 @@ class WorkQueue:
     def cancel(self, timer: Timer) -> None:
         """Forget a timer, so that time does not pass for its sake."""
         if timer in self._timers:
-            self._undo.keep(self._timers)
+            self._undo.save_copy(self._timers)
             self._timers.remove(timer)
             heapq.heapify(self._timers)
 
@@ -140,7 +140,7 @@ class WorkQueue:
         """Reconcile the next key. Returns False if none waits."""
         if not self._items:
             return False
-        self._undo.keep(self._items)
+        self._undo.save_copy(self._items)
         item = self._items.popleft()
         self._waiting.discard(item)
         worker, key = item
@@ -167,7 +167,7 @@ class WorkQueue:
     def run_due(self) -> None:
         """Run the timers that are due by now, up to the first that is alone."""
         while self._timers and self._timers[0].moment <= self.clock.now:
-            self._undo.keep(self._timers)
+            self._undo.save_copy(self._timers)
             timer = heapq.heappop(self._timers)
             timer.action()
             if timer.is_alone:

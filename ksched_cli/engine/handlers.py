@@ -189,7 +189,7 @@ class EventHandlers(Logged):
             old = self._cluster.catalog.get(type(item), item.metadata.name, item.metadata.namespace)
             self._cluster.catalog.put(item)
             action = Action.ADD if old is None else Action.UPDATE
-            self._tell(ClusterEvent(type(item).__name__, action), old, item)
+            self._publish(ClusterEvent(type(item).__name__, action), old, item)
 
     def changed(self, old: Any, new: Any) -> None:
         """A change with both versions of the object; the catalog may have the new one already."""
@@ -206,7 +206,7 @@ class EventHandlers(Logged):
             self._cluster.catalog.remove(old)
         else:
             self._cluster.catalog.put(new)
-        self._tell(ClusterEvent(type(item).__name__, action), old, new)
+        self._publish(ClusterEvent(type(item).__name__, action), old, new)
 
     def delete(self, item: Any) -> None:
         """An object that is gone; nothing happens if it was not there."""
@@ -220,9 +220,9 @@ class EventHandlers(Logged):
             old = self._cluster.catalog.get(type(item), item.metadata.name, item.metadata.namespace)
             if old is not None:
                 self._cluster.catalog.remove(old)
-                self._tell(ClusterEvent(type(item).__name__, Action.DELETE), old, None)
+                self._publish(ClusterEvent(type(item).__name__, Action.DELETE), old, None)
 
-    def _tell(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
+    def _publish(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
         self.changes += 1
         if event.resource == "CSINode" and not self._gates.enabled("CSINodeInfo"):
             return
@@ -238,7 +238,7 @@ class EventHandlers(Logged):
             return
         self._cluster.add_node(node)
         check = node_check(self._cluster, node.metadata.name, self._gates)
-        self._tell(ClusterEvent("Node", Action.ADD), None, node, check)
+        self._publish(ClusterEvent("Node", Action.ADD), None, node, check)
 
     def _update_node(self, old: Node, new: Node) -> None:
         self._cluster.update_node(new)
@@ -249,14 +249,14 @@ class EventHandlers(Logged):
             events = [each for each in events if each.action is not Action.UPDATE_NODE_ANNOTATION][:1]
         check = node_check(self._cluster, new.metadata.name, self._gates) if events else None
         for event in events:
-            self._tell(event, old, new, check)
+            self._publish(event, old, new, check)
 
     def _delete_node(self, name: str) -> None:
         row = self._cluster.nodes.row_of.get(name)
         if row is None:
             return
         # The event comes first, as in kube-scheduler: a hint may read the node once more.
-        self._tell(ClusterEvent("Node", Action.DELETE), self._cluster.nodes.objects[row], None)
+        self._publish(ClusterEvent("Node", Action.DELETE), self._cluster.nodes.objects[row], None)
         self._cluster.remove_node(name)
 
     # Pods
@@ -279,7 +279,7 @@ class EventHandlers(Logged):
             return
         elif pod.spec.node_name:
             self._cluster.add_pod(pod)
-            self._tell(ASSIGNED_POD_ADD, None, pod)
+            self._publish(ASSIGNED_POD_ADD, None, pod)
         else:
             row = self._cluster.register(pod)
             if self._ours(pod):
@@ -300,7 +300,7 @@ class EventHandlers(Logged):
         elif old.spec.node_name:
             self._cluster.update_pod(row, new)
             for event in pod_changes(old, new, self._gates):
-                self._tell(event, old, new)
+                self._publish(event, old, new)
         elif new.spec.node_name:
             self._bound(row, old, new)
         elif self._ours(old):
@@ -319,7 +319,7 @@ class EventHandlers(Logged):
             if held is not None:
                 held.reject("", "the pod has been bound by somebody else")
             self._cluster.update_pod(row, new)
-        self._tell(ASSIGNED_POD_ADD, None, new)
+        self._publish(ASSIGNED_POD_ADD, None, new)
         if not confirmed and self._ours(old):
             # An assumed pod waits in no queue.
             self._queue.delete(row)
@@ -344,12 +344,12 @@ class EventHandlers(Logged):
         before = old.status.nominated_node_name
         if before and before != new.status.nominated_node_name and self._nominations_wake:
             # Weaker pods have treated it as if it were there already.
-            self._tell(ASSIGNED_POD_DELETE, old, None, _not_stronger_than(old))
+            self._publish(ASSIGNED_POD_DELETE, old, None, _not_stronger_than(old))
 
     def _delete_pod(self, row: int, pod: Pod) -> None:
         if pod.spec.node_name:
             self._cluster.remove_pod(row)
-            self._tell(ASSIGNED_POD_DELETE, pod, None)
+            self._publish(ASSIGNED_POD_DELETE, pod, None)
             return
         if not self._ours(pod):
             self._cluster.remove_pod(row)
@@ -362,7 +362,7 @@ class EventHandlers(Logged):
             return
         self._cluster.remove_pod(row)
         if pod.status.nominated_node_name and self._nominations_wake:
-            self._tell(ASSIGNED_POD_DELETE, pod, None, _not_stronger_than(pod))
+            self._publish(ASSIGNED_POD_DELETE, pod, None, _not_stronger_than(pod))
 
     def _let_go(self, row: int) -> None:
         """handleAssumedPodDeletion: a pod that waits is rejected and cleans up after itself when its turn comes."""
@@ -371,7 +371,7 @@ class EventHandlers(Logged):
         held = self._waiting.get(info.uid)
         if held is None or not held.reject("", "removed"):
             self._cluster.displace(row)
-        self._tell(ASSIGNED_POD_DELETE, assigned(info.pod, node), None)
+        self._publish(ASSIGNED_POD_DELETE, assigned(info.pod, node), None)
 
 
 def assigned(pod: Pod, node: str) -> Pod:

@@ -141,9 +141,9 @@ class Scheduler:
         ]
         self.runtimes = self._make_runtimes()
 
-    def rehearse(self, pod_row: int) -> CycleContext | None:
+    def dry_search(self, pod_row: int) -> CycleContext | None:
         """The input of PostFilter in a cycle of the pod now; None if the cycle finds a node."""
-        return self.cycle.rehearse(self._runtime_of(pod_row), pod_row)
+        return self.cycle.dry_search(self._runtime_of(pod_row), pod_row)
 
     def judge_locally(self, pod_row: int, rows: RowColumn) -> LocalVerdict:
         """Which of the nodes the filters that look at one node alone leave to the pod, and why not the others."""
@@ -151,7 +151,7 @@ class Scheduler:
 
     def ask(self, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now; it is not applied."""
-        return self.cycle.ask(self._runtime_of(pod_row), pod_row)
+        return self.cycle.decide_dry(self._runtime_of(pod_row), pod_row)
 
     def place_copies(self, pod_row: int, most: int) -> list[int]:
         """Place up to so many copies of a pod that has its node, and return their nodes, in the order of their cycles.

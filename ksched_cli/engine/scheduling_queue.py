@@ -70,7 +70,7 @@ class PodHeap:
     def put(self, pod: QueuedPod) -> None:
         """Add the pod, or put it where it belongs by now."""
         self._count += 1
-        self._undo.keep(self._heap)
+        self._undo.save_copy(self._heap)
         self._pods[pod.row] = self._count, pod
         heapq.heappush(self._heap, (self._order(pod), self._count, pod.row))
 
@@ -88,12 +88,12 @@ class PodHeap:
             current = self._pods.get(row)
             if current is not None and current[0] == count:
                 return current[1]
-            self._undo.keep(self._heap)
+            self._undo.save_copy(self._heap)
             heapq.heappop(self._heap)
         return None
 
     def pop(self) -> QueuedPod | None:
-        self._undo.keep(self._heap)
+        self._undo.save_copy(self._heap)
         while self._heap:
             _, count, row = heapq.heappop(self._heap)
             current = self._pods.get(row)

@@ -40,7 +40,7 @@ from ksched_cli.whatif.scenario import (
     Spread,
     Survives,
     load_scenario,
-    rehearse,
+    validation_run,
 )
 from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, Orders, WorldResult
 from ksched_cli.world.world import World
@@ -376,7 +376,7 @@ def play_scenario(
         source = source.changed(each)
     scenario, problems = load_scenario(path)
     reading = source.spec.reading(ManifestReading(), first.namespace, source.loaded)
-    steps, found = rehearse(scenario, source.loaded, first, reading)
+    steps, found = validation_run(scenario, source.loaded, first, reading)
     problems += found
     if problems:
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))

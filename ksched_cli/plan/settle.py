@@ -26,7 +26,7 @@ from ksched_cli.plan.results.outcomes import (
 )
 from ksched_cli.plan.run.coverage import with_manifest_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.orders import in_orders
+from ksched_cli.plan.run.orders import merge_orders
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import OutputOptions, outcome_of, pod_group_outcomes
 from ksched_cli.whatif.changes import Changes, refused_by
@@ -114,7 +114,7 @@ class SettleRun(Run):
             at_end()
             return result
 
-        found = self.in_orders(run, in_orders)
+        found = self.run_all_orders(run, merge_orders)
         at_end()
         return found
 

@@ -48,7 +48,7 @@ class Changes(Struct, frozen=True):
         return [*now.apply_gaps, *admission_gaps(now, {item.metadata.namespace for item in items})]
 
 
-class GonePod(Struct, frozen=True):
+class DeletedPod(Struct, frozen=True):
     """A pod that the changes have deleted, its workload as `Deployment/shop/web`, and why."""
 
     pod: str
@@ -63,7 +63,7 @@ class ChangedCluster(Struct, frozen=True):
     loaded: Loaded
     refused: tuple[PodRefusal, ...] = ()
     made_pods: tuple[Pod, ...] = ()
-    gone: tuple[GonePod, ...] = ()
+    gone: tuple[DeletedPod, ...] = ()
     rollouts: tuple[Problem, ...] = ()
 
 
@@ -76,12 +76,12 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     from ksched_cli.whatif.edits.lib.apply import apply_edits
     from ksched_cli.whatif.manifests import apply_manifests, rollout_problems
 
-    gone: list[GonePod] = []
+    gone: list[DeletedPod] = []
 
     def observe(old: Any, new: Any) -> None:
         if new is None and isinstance(old, Pod) and not is_terminal(old):
             why = plane.api.reasons.get(uid_of_pod(old), "")
-            gone.append(GonePod(pod_key(old), workload_name(plane.store, old), why))
+            gone.append(DeletedPod(pod_key(old), workload_name(plane.store, old), why))
 
     plane = ControlPlane(Store(loaded), watches=(observe,), places_everything=True)
     before = {pod_key(pod) for pod in plane.store.of(Pod)}

@@ -1,7 +1,7 @@
-"""A scenario: the types of its file, its JSON Schema, reading, and a rehearsal.
+"""A scenario: the types of its file, its JSON Schema, reading, and a validation run.
 
-Reading is strict and reports every mistake at once, with line and path. The rehearsal applies the changes of all steps
-and finds their mistakes before the first step runs.
+Reading is strict and reports every mistake at once, with line and path. The validation run applies the changes of all
+steps and finds their mistakes before the first step runs.
 """
 
 from __future__ import annotations
@@ -442,7 +442,7 @@ def read_step(source: str, step: ScenarioStep, reading: ManifestReading) -> tupl
 MAX_CASES = 2000
 
 
-def rehearse(
+def validation_run(
     scenario: Scenario, loaded: Loaded, changes: Changes, reading: ManifestReading
 ) -> tuple[list[StepChanges], list[Problem]]:
     """The changes of each step, and what cannot be done or means nothing. `changes` are made before the first step;

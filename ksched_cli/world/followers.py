@@ -46,7 +46,7 @@ class ChangeLog:
             self.made.append((old, new))
 
 
-class FollowingScheduler:
+class ShadowScheduler:
     """`scheduler` is the world's own, or it is made of the same objects, so that pods have the same rows in both. Nodes
     have other rows where the minor has another order of nodes; decisions have the rows of the world. `stored` returns a
     new pod with the fields that the follower's minor has."""
@@ -105,7 +105,7 @@ class FollowingScheduler:
             cluster.terminate(row)
             cluster.preempted.add(row)
         if (leader.cluster.catalog.version, cluster.catalog.version) != self._catalogs:
-            cluster.catalog.follow(leader.cluster.catalog, _CHANGED_BY_CYCLES)
+            cluster.catalog.copy_kinds(leader.cluster.catalog, _CHANGED_BY_CYCLES)
             self._catalogs = leader.cluster.catalog.version, cluster.catalog.version
         self.scheduler.cycle.next_start = leader.cycle.next_start
         return self.scheduler

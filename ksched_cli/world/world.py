@@ -254,7 +254,7 @@ class WorldTrial:
     nest. Results that are to stay must be read before the end.
 
     As a `with` block, or with `begin` and `roll_back`: then the trial stays open until the world before it is needed
-    again, which is often never. `keep` lets everything stand."""
+    again, which is often never. `commit` lets everything stand."""
 
     def __init__(self, world: World, changes: Sequence[WorldChange] = ()) -> None:
         self.world, self._changes = world, changes
@@ -279,7 +279,7 @@ class WorldTrial:
             mark, self._mark = self._mark, None
             self.world.undo.roll_back(mark)
 
-    def keep(self) -> None:
+    def commit(self) -> None:
         """End the trial, if it is open. Everything that happened in it stands."""
         if self._mark is not None:
             mark, self._mark = self._mark, None

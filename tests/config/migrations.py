@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.config.carrying import GONE, UNORDERED, Minor
+from ksched_cli.config.carrying import REMOVED_PLUGINS, UNORDERED, Minor
 from ksched_cli.config.legacy.policy import Policy, policy_profile
 from ksched_cli.config.load import load_config
 from ksched_cli.config.migrate import Migration, migrate
@@ -90,10 +90,12 @@ def own(version: str, **plugins: tuple[str, ...]) -> Minor:
 
 def in_new_terms(before: ResolvedProfile) -> tuple[dict[str, set[str]], dict[str, int], dict[str, Any]]:
     """Plugins by point, weights and arguments, with the strategies of NodeResourcesFit under its name."""
-    where = {point: set(names) - set(GONE) for point, names in before.points.items()}
+    where = {point: set(names) - set(REMOVED_PLUGINS) for point, names in before.points.items()}
     weights = {name: before.score_weights[name] for name in where["score"]}
     args: dict[str, Any] = {
-        name: each and replace(each, api_version="", kind="") for name, each in before.args.items() if name not in GONE
+        name: each and replace(each, api_version="", kind="")
+        for name, each in before.args.items()
+        if name not in REMOVED_PLUGINS
     }
     scorers = sorted(
         (name for name in where["score"] if name in STRATEGY_OF),
@@ -169,7 +171,7 @@ def same_profile(
         scores_now = name == "VolumeBinding" and (name in named or name not in after.points["score"])
         if not asks_for_labels and name in after.args:
             assert after.args[name] == (replace(own, shape=after.args[name].shape) if scores_now else own)
-    gone = {name for name in before.args if name in GONE and runs(name, before)}
+    gone = {name for name in before.args if name in REMOVED_PLUGINS and runs(name, before)}
     assert gone <= named | {"NodeLabel"}
 
 

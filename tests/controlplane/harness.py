@@ -98,7 +98,7 @@ class ControlPlane(Controller):
 
     # In the scheduler's place
 
-    def concerned(self, old: Any, new: Any) -> tuple[()]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> tuple[()]:
         return ()
 
     def reconcile(self, key: tuple[str, str]) -> None:

@@ -23,13 +23,13 @@ from tests.builders import make_node, make_pod, owned
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the objects whose changes the StatefulSet controller sees."""
     names: list[str] = []
-    original = StatefulSetController.concerned
+    original = StatefulSetController.keys_to_reconcile
 
-    def concerned(self: StatefulSetController, old: Any, new: Any) -> Any:
+    def keys_to_reconcile(self: StatefulSetController, old: Any, new: Any) -> Any:
         names.append((new if old is None else old).metadata.name)
         return original(self, old, new)
 
-    monkeypatch.setattr(StatefulSetController, "concerned", concerned)
+    monkeypatch.setattr(StatefulSetController, "keys_to_reconcile", keys_to_reconcile)
     return names
 
 
@@ -78,5 +78,5 @@ def test_other_changes_of_a_pod_concern_no_controller(owner: str) -> None:
         for controller in ControlPlane(Store(loaded)).controllers.all if old is not new else ():
             if Pod in (controller.informers or (Pod,)) and change not in controller.pod_changes:
                 left_out.add((type(controller), change))
-                assert not list(controller.concerned(old, new))
+                assert not list(controller.keys_to_reconcile(old, new))
     assert len(left_out) > 10

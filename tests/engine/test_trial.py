@@ -88,7 +88,7 @@ def test_pods_come_back_where_the_new_one_still_fits(nodes: list[list[int]], has
         [each.obj() for each in made], [*running, (new.host_port(80) if has_port else new).obj()]
     )
     cluster = scheduler.cluster
-    cycle = scheduler.rehearse(cluster.pods.row_of["default/new"])
+    cycle = scheduler.dry_search(cluster.pods.row_of["default/new"])
     assert cycle is not None
     on = {row: cluster.pods_on(row) for row in range(len(nodes))}
     with cycle.trial() as trial:
@@ -110,7 +110,7 @@ def test_a_refused_pod_comes_back_after_another_left() -> None:
         [make_node("n").allocatable(cpu="3", pods="9").obj()],
         [*running, make_pod("new").requests(cpu="2").priority(9).obj()],
     )
-    cycle = scheduler.rehearse(3)
+    cycle = scheduler.dry_search(3)
     assert cycle is not None
     with cycle.trial() as trial:
         trial.remove(np.array([0, 1]))

@@ -15,7 +15,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.world.followers import ChangeLog, FollowingScheduler
+from ksched_cli.world.followers import ChangeLog, ShadowScheduler
 from ksched_cli.world.world import World
 from tests.lanes import sampled
 from tests.running import load
@@ -100,7 +100,7 @@ def test_a_follower_is_in_the_state_of_its_world(case: Path, every: int) -> None
             assert answer_of(follower.ask(rows[0])) == answer_of(leader.ask(rows[0]))
 
     world = World(leader, loaded, trying=compare)
-    follower = FollowingScheduler(ChangeLog(world), scheduler, lambda pod: pod)
+    follower = ShadowScheduler(ChangeLog(world), scheduler, lambda pod: pod)
     assert world.run() == "settled"
     assert len(asked) == world.cycles > 0
     assert state_of(follower.catch_up()) == state_of(leader)

@@ -159,8 +159,8 @@ def settings(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
     }
     election = found.get("leaderElection", {})
     if election.get("resourceLock", LOCK) != LOCK:
-        _tell_lock(election.pop("resourceLock"), notes, lost=True)
-    _tell_addresses(document, notes)
+        _note_lock(election.pop("resourceLock"), notes, lost=True)
+    _note_addresses(document, notes)
     return {name: own for name, own in found.items() if own != {}}
 
 
@@ -172,7 +172,7 @@ def settings_of_alpha(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
         if own and not election.get(f"resource{name}"):
             election[f"resource{name}"] = own
     if election.get("leaderElect") is not False and not election.get("resourceLock"):
-        _tell_lock(_ALPHA_LOCK, notes, lost=False)
+        _note_lock(_ALPHA_LOCK, notes, lost=False)
     profiling = {name: document.get(name) or False for name in ("enableProfiling", "enableContentionProfiling")}
     if not profiling["enableProfiling"]:
         del profiling["enableContentionProfiling"]
@@ -182,7 +182,7 @@ def settings_of_alpha(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
     return settings({**kept, **addresses, **profiling, "leaderElection": election}, notes)
 
 
-def _tell_lock(lock: str, notes: Notes, *, lost: bool) -> None:
+def _note_lock(lock: str, notes: Notes, *, lost: bool) -> None:
     default = "" if lost else ", its default then"
     notes.add(
         f"leader election knows {LOCK} only, no {lock}{default}",
@@ -192,7 +192,7 @@ def _tell_lock(lock: str, notes: Notes, *, lost: bool) -> None:
     )
 
 
-def _tell_addresses(document: dict[str, Any], notes: Notes) -> None:
+def _note_addresses(document: dict[str, Any], notes: Notes) -> None:
     for name in ADDRESSES:
         address = document.get(name)
         if address and not address.endswith(":0"):
@@ -204,7 +204,7 @@ def _section(own: dict[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (own or {}).items() if value is not None}
 
 
-def tell_of_policy(policy: dict[str, Any], notes: Notes) -> None:
+def note_policy(policy: dict[str, Any], notes: Notes) -> None:
     priorities = policy.get("priorities")
     named = [plugin for each in priorities or () for plugin in plugins_named(each)]
     if policy.get("hardPodAffinitySymmetricWeight") and priorities is not None and INTER_POD_AFFINITY not in named:

@@ -74,7 +74,7 @@ class ResourceClaimController(Controller):
         super().__init__(api, queue)
         self._over: dict[str, Pod] = LoggedDict(api.undo)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity | str]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity | str]:
         pod = old if new is None else new
         if not isinstance(pod, Pod):
             return ()
@@ -319,7 +319,7 @@ class VolumeController(Controller):
     informers = (PersistentVolumeClaim, PersistentVolume, StorageClass, Pod)
     pod_changes = frozenset(("created", "spec", "other"))
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         if isinstance(new, PersistentVolumeClaim) and old is None:
             return (identity_of(new),)
         if isinstance(new, PersistentVolume | StorageClass):

@@ -112,8 +112,8 @@ class DaemonNodes:
 
     def look(self, now: float) -> float | None:
         """Look at all nodes that have changed. Returns when the next pod becomes available by the passing of time."""
-        self._undo.keep(self._due)
-        self._undo.keep(self._sums)
+        self._undo.save_copy(self._due)
+        self._undo.save_copy(self._sums)
         while self._due and self._due[0][0] <= now:
             self._changed[heapq.heappop(self._due)[1]] = None
         changed = list(self._changed)
@@ -295,7 +295,7 @@ class DaemonSetController(Controller):
         self.history = RevisionHistory(self.store, DaemonSet, lambda item, digest: digest)
         self._nodes: dict[Identity, DaemonNodes] = LoggedDict(api.undo)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, DaemonSet):
             if new is None:

@@ -138,7 +138,7 @@ class DeploymentController(Controller):
         super().__init__(api, queue)
         self._replica_sets = replica_sets
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, Deployment):
             return (identity_of(item),)

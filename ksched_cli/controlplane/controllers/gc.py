@@ -31,7 +31,7 @@ class GarbageCollector(Controller):
         # The uids of deleted owners. Owners of cluster scope have no namespace.
         self._deleted: dict[Identity, str] = LoggedDict(api.undo)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         if new is not None:
             if old is None:
                 self._deleted.pop(identity_of(new), None)
@@ -44,8 +44,8 @@ class GarbageCollector(Controller):
         for item in dependents:
             yield identity_of(item)
 
-    def concerned_by_copies(self, pods: Sequence[Pod]) -> Iterable[Any]:
-        return [key for pod in pods for key in self.concerned(None, pod)] if self._deleted else ()
+    def keys_of_copies(self, pods: Sequence[Pod]) -> Iterable[Any]:
+        return [key for pod in pods for key in self.keys_to_reconcile(None, pod)] if self._deleted else ()
 
     def reconcile(self, key: Identity) -> None:
         """attemptToDeleteItem: an owner that remains keeps the dependent."""
@@ -81,7 +81,7 @@ class PodGarbageCollector(Controller):
     informers = (Node, Pod)
     pod_changes = frozenset(("created", "metadata", "other"))
 
-    def concerned(self, old: Any, new: Any) -> Iterable[str]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[str]:
         if isinstance(old, Node) and new is None:
             self.queue.add_after(self, old.metadata.name, QUARANTINE_SECONDS)
         if isinstance(new, Node) and _is_out_of_service(new):
@@ -121,7 +121,7 @@ class NamespaceController(Controller):
 
     informers = (Namespace,)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[str]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[str]:
         return (old.metadata.name,) if isinstance(old, Namespace) and new is None else ()
 
     def reconcile(self, key: str) -> None:
@@ -157,7 +157,7 @@ class StandIn(Controller):
         # Pods that were made to fail because their node is gone.
         self._failed: set[str] = LoggedSet(api.undo)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[str]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[str]:
         item = old if new is None else new
         if not isinstance(item, Pod):
             self._note_owner(item, new)

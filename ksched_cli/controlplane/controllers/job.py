@@ -164,7 +164,7 @@ class CronJobController(Controller):
 
     informers = (CronJob,)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         return (identity_of(new),) if isinstance(new, CronJob) and old is None else ()
 
     def reconcile(self, key: Identity) -> None:
@@ -240,7 +240,7 @@ class JobController(Controller):
         begun = ((identity_of(item), self._begin(item)) for item in self.store.of(Job))
         self._progress: dict[Identity, _Progress] = LoggedDict(api.undo, begun)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, Job):
             if new is None:

@@ -38,7 +38,7 @@ class NodeLifecycleController(Controller):
 
     informers = (Node,)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         if isinstance(new, Node) and (old is None or _state(old) != _state(new)):
             return (identity_of(new),)
         return ()
@@ -121,7 +121,7 @@ class TaintEvictionController(Controller):
         tainted = (node.metadata.name for node in self.store.of(Node) if node.spec.taints and no_execute(node))
         self._tainted: set[str] = LoggedSet(api.undo, tainted)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, Node):
             return self._node_changed(old, new)

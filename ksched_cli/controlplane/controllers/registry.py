@@ -39,7 +39,7 @@ class AutoscalerBounds(Controller):
 
     informers: ClassVar[tuple[type[Any], ...]] = SCALED
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         if not self.store.autoscalers or new is None:
             return ()
         return (name for name in _names(new) if name in self.store.autoscalers)
@@ -85,7 +85,7 @@ class DisruptionController(Controller):
         for item in self.store.of(PodDisruptionBudget):
             self._budgets.put(item.metadata.namespace, identity_of(item), None)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, PodDisruptionBudget):
             return self._changed(old, new)
@@ -196,12 +196,12 @@ class Controllers:
     def _changed(self, old: Any, new: Any) -> None:
         kind = type(old if new is None else new)
         for controller in self._watching(pod_change(old, new) if kind is Pod else kind):
-            for key in controller.concerned(old, new):
+            for key in controller.keys_to_reconcile(old, new):
                 self._queue.add(controller, key)
 
     def _created(self, copies: Sequence[Pod]) -> None:
         for controller in self._watching("created"):
-            for key in controller.concerned_by_copies(copies):
+            for key in controller.keys_of_copies(copies):
                 self._queue.add(controller, key)
 
     def wake(self) -> None:

@@ -161,7 +161,7 @@ class ReplicaSetController(Controller):
     informers = (ReplicaSet, ReplicationController, Pod)
     serves = (ReplicaSet, ReplicationController)
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, ReplicaSet | ReplicationController):
             return (identity_of(item),)
@@ -169,7 +169,7 @@ class ReplicaSetController(Controller):
             return self._owners(item)
         return ()
 
-    def concerned_by_copies(self, pods: Sequence[Pod]) -> Iterable[Identity]:
+    def keys_of_copies(self, pods: Sequence[Pod]) -> Iterable[Identity]:
         return self._owners(pods[0])
 
     def _owners(self, pod: Pod) -> Iterator[Identity]:

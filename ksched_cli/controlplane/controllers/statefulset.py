@@ -123,7 +123,7 @@ class StatefulSetController(Controller):
         # Whether the gate StatefulSetRecreateStrategy is on.
         self.recreates = False
 
-    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+    def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, StatefulSet):
             if new is None:

@@ -300,14 +300,14 @@ class Cycle(Logged):
         to the lowest name."""
         start, tie_break = self.next_start, self.tie_break
         claims = Catalog()
-        claims.follow(self.cluster.catalog, (ResourceClaim,))
+        claims.copy_kinds(self.cluster.catalog, (ResourceClaim,))
         self.tie_break = lowest_name
         try:
             yield
         finally:
             self.next_start, self.tie_break = start, tie_break
             # A plugin may give claims up in PostFilter.
-            self.cluster.catalog.follow(claims, (ResourceClaim,))
+            self.cluster.catalog.copy_kinds(claims, (ResourceClaim,))
 
     def ask(self, runtime: Runtime, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now. Reserve and the later points do not run."""
@@ -327,7 +327,7 @@ class Cycle(Logged):
             decision.preemption, decision.nominated_node = result, result.nominated_node
         return decision
 
-    def rehearse(self, runtime: Runtime, pod_row: int) -> CycleContext | None:
+    def dry_search(self, runtime: Runtime, pod_row: int) -> CycleContext | None:
         """The search alone, to be explained and not to be acted upon; None where it finds a node or does not end."""
         if not len(self.cluster.nodes):
             return None

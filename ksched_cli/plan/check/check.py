@@ -38,7 +38,7 @@ from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.coverage import with_manifest_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties, telling
+from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_runs, decisive_ties
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import NOTHING_CHECKED, Autoscaler, Loaded, resource_of, workload_label
 from ksched_cli.sources.places import Places
@@ -144,7 +144,7 @@ class Checker:
         others = self._run.draw_watch.others(self._run.world, failed=failed)
         if others:
             first = _results(workloads)
-            tried = telling(first, others, [self._again(changes, each.choices) for each in others], _results)
+            tried = decisive_runs(first, others, [self._again(changes, each.choices) for each in others], _results)
             ties = decisive_ties(first, [(each, _results(found)) for each, found in tried])
             result = replace(result, draws=(*result.draws, *ties))
             workloads = in_all_orders([workloads, *(found for _, found in tried)]) if tried else workloads

@@ -364,13 +364,13 @@ class Findings:
         yield from self._preemptions()
         yield from self._jobs()
         for text in self._cases.problems:
-            yield self._say(all_codes()[NO_PODS], text, ("spec",))
+            yield self._finding_of(all_codes()[NO_PODS], text, ("spec",))
         before = self._run.before[id(self._item)]
         if isinstance(self._item, Pod):
             came = self._run.world.recorder.lives
             before = msgspec.structs.replace(before, pods=tuple(p for p in before.pods if uid_of_pod(p) not in came))
         for text in rollout_notes(self._run.plane, self._item, before):
-            yield self._say(all_codes()[NOT_ROLLED_OUT], text)
+            yield self._finding_of(all_codes()[NOT_ROLLED_OUT], text)
 
     def _finding(self, case: Case) -> Finding:
         of = self._places.of_pod_field if case.of_pod else self._places.of
@@ -434,7 +434,7 @@ class Findings:
         text = f"{counted(len(victims), 'pod')} evicted to make room: {named(victims)}{against}"
         paid = "".join(f"; {each.sentence}" for each in self._losses.caused_by(preemptors) if each.recreated)
         pods = tuple(each.pod.pod.metadata.name for each in found.values())
-        yield self._say(all_codes()[PREEMPTS], f"{text}{paid}", ("spec", "priorityClassName"), pods)
+        yield self._finding_of(all_codes()[PREEMPTS], f"{text}{paid}", ("spec", "priorityClassName"), pods)
 
     def _jobs(self) -> Iterator[Finding]:
         """Pods that got a node only when Job pods had finished."""
@@ -443,14 +443,18 @@ class Findings:
         waves = waves_of(self._run.world.recorder.lives.values(), self._state.owners, self._run.waves)
         if not isinstance(self._item, Job | CronJob):
             text = "it comes to its end only when pods of the manifests' Jobs have finished"
-            yield self._say(all_codes()[WAITS_FOR_JOBS], text)
+            yield self._finding_of(all_codes()[WAITS_FOR_JOBS], text)
         elif waves > 1:
-            yield self._say(all_codes()[JOB_WAVES], f"its pods run in {waves} waves: there is no room for all at once")
+            yield self._finding_of(
+                all_codes()[JOB_WAVES], f"its pods run in {waves} waves: there is no room for all at once"
+            )
         else:
             text = "it finishes with fewer pods at a time than parallelism allows: there is no room for all at once"
-            yield self._say(all_codes()[JOB_WAVES], text)
+            yield self._finding_of(all_codes()[JOB_WAVES], text)
 
-    def _say(self, code: ReasonCode, text: str, path: FieldPath | None = None, pods: tuple[str, ...] = ()) -> Finding:
+    def _finding_of(
+        self, code: ReasonCode, text: str, path: FieldPath | None = None, pods: tuple[str, ...] = ()
+    ) -> Finding:
         places, item = self._places, self._item
         place = places.of(item, ()) if path is None else places.of_pod_field(item, path)
         return Finding(code.code, code.name, level_of(code), code.title, self._cases.label, text, place, pods)

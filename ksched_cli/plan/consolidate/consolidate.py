@@ -22,10 +22,10 @@ from ksched_cli.plan.consolidate.results import (
     Consolidation,
     ConsolidationEnd,
     ConsolidationStep,
-    KeptNode,
     NodeFailure,
     NodeFailures,
     PodMove,
+    StayingNode,
 )
 from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.pods import run_until_rest
@@ -90,7 +90,7 @@ class ConsolidationWorld:
             self._steps.append(trial)
         else:
             # No step is taken back later: how to undo it would only take memory.
-            trial.keep()
+            trial.commit()
         return found
 
     def take_back(self) -> None:
@@ -326,7 +326,7 @@ class ConsolidationSearch:
         steps, last = _with_uncordons(self._events)
         # Without a step there is nothing to cordon nodes for.
         cordon, last = (self._cordon, last) if steps else ((), ())
-        kept = (KeptNode(node, why) for node, why in self._why.items() if node not in gone)
+        kept = (StayingNode(node, why) for node, why in self._why.items() if node not in gone)
         return Consolidation(
             steps,
             cordon,

@@ -50,7 +50,7 @@ class ConsolidationStep(Struct, frozen=True):
     uncordon: tuple[str, ...] = ()
 
 
-class KeptNode(Struct, frozen=True):
+class StayingNode(Struct, frozen=True):
     """A node that stays, and why."""
 
     node: str
@@ -70,7 +70,7 @@ class Consolidation(Displayed, Struct, frozen=True):
     unit: str
     nodes_before: int
     nodes_after: int
-    kept: tuple[KeptNode, ...]
+    kept: tuple[StayingNode, ...]
     ended: ConsolidationEnd
     seconds: float
     time_limit: float

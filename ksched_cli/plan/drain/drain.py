@@ -221,7 +221,7 @@ def _cordon(nodes: Iterable[str], plane: ControlPlane) -> None:
         Cordon(node).apply(editor)
 
 
-def drain_in_orders(
+def merge_drain_orders(
     first: DrainResult, others: Sequence[Alternative], again: Callable[[Choices], DrainResult]
 ) -> DrainResult:
     """The first drain with the outcomes of the other orders, if they differ."""
@@ -335,7 +335,7 @@ class DrainRun(Run):
         if len(groups) == 1:
             self._pending.place()
             self._anyway = self._pending.changes_anyway()
-            yield self.in_orders(self._run_of(groups[0]), drain_in_orders)
+            yield self.run_all_orders(self._run_of(groups[0]), merge_drain_orders)
             return
         self.place_pending()
         self.spares.set_aside()
@@ -361,7 +361,7 @@ class DrainRun(Run):
             result = self.drain(nodes)
             others = self._other_orders(left)
         again = partial(self.try_order, self._run_of(nodes))
-        return drain_in_orders(result, others, again), len(others)
+        return merge_drain_orders(result, others, again), len(others)
 
     def _other_orders(self, left: int = _MOST_ORDERS_OF_EACH) -> list[Alternative]:
         """The other orders in which the last drain is tried, of which so many are left."""
@@ -390,7 +390,7 @@ class DrainRun(Run):
             if first.needs_spares:
                 yield next(results)
             else:
-                yield drain_in_orders(first.result, first.others, lambda _: next(results))
+                yield merge_drain_orders(first.result, first.others, lambda _: next(results))
 
     def _first_order(self, nodes: Sequence[str]) -> _FirstOrder:
         self.spares.were_needed = False

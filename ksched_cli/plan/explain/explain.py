@@ -384,7 +384,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
     # A runtime may have been made anew for each pod.
     inspection = inspect(scheduler.runtimes[runtime.profile.scheduler_name], scheduler.cluster.pods.infos[pod_row])
     nodes, before = _nodes(inspection, scheduler), NodeColumns.of(scheduler.cluster)
-    preemption, on = study_preemption(scheduler.rehearse(pod_row)), _occupants(scheduler)
+    preemption, on = study_preemption(scheduler.dry_search(pod_row)), _occupants(scheduler)
     decision = next(each for each in scheduler.take(approach.turn) if each.pod_row == pod_row)
     scheduler.close()
     outcome = outcome_of(decision, scheduler.cluster, OutputOptions(detail=True, top=len(scheduler.cluster.nodes)))

@@ -33,7 +33,7 @@ from ksched_cli.plan.reference.versions import rule_changes_about
 from ksched_cli.releases.changes import Aspect
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.world.followers import ChangeLog, FollowingScheduler
+from ksched_cli.world.followers import ChangeLog, ShadowScheduler
 from ksched_cli.world.world import World
 
 # The rules that can change a decision are about these aspects.
@@ -66,7 +66,7 @@ class PodDecisions:
     about the pods that share its cycle."""
 
     def __init__(
-        self, rule_path: RulePath, follower: Callable[[int], FollowingScheduler], row: int, group: GroupDecisions
+        self, rule_path: RulePath, follower: Callable[[int], ShadowScheduler], row: int, group: GroupDecisions
     ) -> None:
         self.rule_path, self.follower, self.row, self.group = rule_path, follower, row, group
         self.ends = (0, rule_path.last)
@@ -345,7 +345,7 @@ class GroupDecisions:
     """The decisions of all rule sets about the pods that share a cycle, in the present state of the world, each
     computed once."""
 
-    def __init__(self, rule_path: RulePath, follower: Callable[[int], FollowingScheduler], rows: Sequence[int]) -> None:
+    def __init__(self, rule_path: RulePath, follower: Callable[[int], ShadowScheduler], rows: Sequence[int]) -> None:
         self.rule_path, self.follower, self.rows = rule_path, follower, rows
         self.outcome = cache(self._outcome)
         self._step = cache(self._found_step)
@@ -438,9 +438,9 @@ def trace(
     traces, numbers = Traces(PodTrace), count()
 
     @cache
-    def follower(rule_set: int) -> FollowingScheduler:
+    def follower(rule_set: int) -> ShadowScheduler:
         own = rule_path.rule_sets[rule_set]
-        return FollowingScheduler(log, own.make(loaded) if rule_set else world.scheduler, own.stored)
+        return ShadowScheduler(log, own.make(loaded) if rule_set else world.scheduler, own.stored)
 
     def compare(name: str, find: Callable[[], tuple[Decider, ...]], destination: Callable[[], str | None]) -> None:
         traced, number = traces[name], next(numbers)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
     from ksched_cli.plan.results.nodes import Failure, FailureGroup, NodeChanges, NodeDetail, ScoredNode
     from ksched_cli.plan.sweep.statistics import DrawOdds
-    from ksched_cli.whatif.changes import GonePod
+    from ksched_cli.whatif.changes import DeletedPod
     from ksched_cli.world.results import FinalPod
 
 
@@ -229,7 +229,7 @@ class Simulation(Displayed):
     refused: tuple[RefusedPod, ...] = field(default=())
     pod_groups: tuple[PodGroupOutcome, ...] = ()
     # Pods that edits have deleted before the cycles.
-    gone: tuple[GonePod, ...] = ()
+    gone: tuple[DeletedPod, ...] = ()
     # Where every pod is after the cycles.
     final_pods: PodsAfterCycles = field(default_factory=PodsAfterCycles, compare=False)
     # The nodes before and after the run.

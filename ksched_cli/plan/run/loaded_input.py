@@ -24,7 +24,7 @@ from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import DEFAULT, NEWEST, Release
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.read_options import ManifestReading
-from ksched_cli.whatif.changes import Changes, GonePod, changed
+from ksched_cli.whatif.changes import Changes, DeletedPod, changed
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -139,7 +139,7 @@ class LoadedInput(Struct, frozen=True):
     seconds: float = 0.0
     refused: tuple[RefusedPod, ...] = ()
     made_pods: tuple[Pod, ...] = ()
-    gone: tuple[GonePod, ...] = ()
+    gone: tuple[DeletedPod, ...] = ()
     # Manifests that change the template of running pods.
     rollouts: tuple[Problem, ...] = ()
     # Controllers that each world of the input has beside those of the control plane, such as autoscalers.

@@ -1,7 +1,7 @@
 """Draws in a run of a world: which decisions Kubernetes makes at random, and what other outcomes would change.
 
 kube-scheduler takes one of the best nodes at random, ksched the first by name (`Ties`); controllers draw, too.
-`DrawWatch` observes a run and returns the alternatives that may matter; `Run.in_orders` runs them.
+`DrawWatch` observes a run and returns the alternatives that may matter; `Run.run_all_orders` runs them.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Ties:
                     yield Alternative(tie.draw, turn)
 
 
-def telling(
+def decisive_runs(
     first: object, others: Sequence[Alternative], runs: Sequence[R], ends: Callable[[R], object]
 ) -> list[tuple[Alternative, R]]:
     """The alternatives with their runs. What happens at one moment counts as a draw only if the run `ends` otherwise
@@ -269,14 +269,14 @@ def chosen(world: World, watch: DrawWatch, choices: Choices) -> Iterator[None]:
             world.scheduler.cycle.tie_break = lowest_name
 
 
-def in_orders(
+def merge_orders(
     first: WorldResult, others: Sequence[Alternative], again: Callable[[Choices], WorldResult]
 ) -> WorldResult:
     """The first result with what becomes of it in other orders. `again` runs the same with these choices."""
     if not others:
         return first
     ends = ends_of(first)
-    tried = telling(ends, others, [ends_of(again(each.choices)) for each in others], lambda each: each)
+    tried = decisive_runs(ends, others, [ends_of(again(each.choices)) for each in others], lambda each: each)
     if not tried:
         return first
     found = [ends, *(each for _, each in tried)]

@@ -3,7 +3,7 @@
 Every command that schedules pods is a `Run` with its own changes and its own rule when to stop. `simulate` gives each
 pending pod one cycle and needs no world; `final_pods` lists where every pod is then. All others change the world
 (`World`) and run it until nothing moves. What must not last is done in a `WorldTrial` of the world. Draws (ties, draws
-of controllers) are tried in other orders by `in_orders`.
+of controllers) are tried in other orders by `run_all_orders`.
 
 The world is made when it is first used: only then the controllers of `controlplane/` are imported. Controllers from
 outside, such as autoscalers, come with the input (`LoadedInput.controllers`).
@@ -148,14 +148,14 @@ class Run:
         with chosen(self.world, self.draw_watch, choices):
             return run(choices)
 
-    def in_orders(self, run: InOrder[R], merge: Callable[[R, Sequence[Alternative], InOrder[R]], R]) -> R:
+    def run_all_orders(self, run: InOrder[R], merge: Callable[[R, Sequence[Alternative], InOrder[R]], R]) -> R:
         """Run in the first order, and in others if a draw may matter. `merge` makes one result
         of the first one, and of the runs with the alternatives. The world is then at the end of the first order."""
         from ksched_cli.plan.run.orders import FIRST_ORDER
 
         trial = self.trial().begin()
         # A run that is too long for other orders is never rolled back.
-        self.draw_watch.when_long = trial.keep
+        self.draw_watch.when_long = trial.commit
         first = self.in_order(run, FIRST_ORDER)
         self.draw_watch.when_long = None
         others = self.draw_watch.others(self.world)
@@ -164,7 +164,7 @@ class Run:
             first = merge(first, others, partial(self.try_order, run))
             self.in_order(run, FIRST_ORDER)
         else:
-            trial.keep()
+            trial.commit()
         return first
 
     def try_order(self, run: InOrder[R], choices: Choices) -> R:

@@ -188,7 +188,7 @@ def _reasons(message: str) -> list[str]:
     return [_COUNT.sub("", part).strip() for part in re.split(r"[,.:]\s", f"{message} ")]
 
 
-GONE = "pods that are gone, of which there are FailedScheduling events"
+DELETED = "pods that are gone, of which there are FailedScheduling events"
 
 
 class VerifyResult(Struct, frozen=True):
@@ -212,7 +212,7 @@ def verify_input(source: LoadedInput) -> VerifyResult:
     if prepared.scheduler.extenders is not None:
         # The coverage has how often each extender was called.
         present.run_to_the_end()
-    left_out = history.left_out + waiting + Counter({GONE: gone})
+    left_out = history.left_out + waiting + Counter({DELETED: gone})
     return VerifyResult(Verification(checked, tuple(pending), left_out), _coverage(prepared.coverage), source.warnings)
 
 

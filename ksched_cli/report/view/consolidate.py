@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.errors import counted, plural
-from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, KeptNode, PodMove
+from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, PodMove, StayingNode
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import assumed_section
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
@@ -69,7 +69,7 @@ class ConsolidationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="
     cordon: tuple[str, ...]
     steps: tuple[StepPart, ...]
     uncordon: tuple[str, ...]
-    kept: tuple[KeptNode, ...]
+    kept: tuple[StayingNode, ...]
     conditions: tuple[str, ...]
     search: DrainSearchPart
     coverage: Mapping[str, Any]

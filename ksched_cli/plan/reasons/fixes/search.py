@@ -176,7 +176,10 @@ class CertainPods:
         owner = owner_identity(pod)
         if owner is None:
             every = self._controllers
-            adopting = (*every.replica_sets.concerned(pod, pod), *every.stateful_sets.concerned(pod, pod))
+            adopting = (
+                *every.replica_sets.keys_to_reconcile(pod, pod),
+                *every.stateful_sets.keys_to_reconcile(pod, pod),
+            )
             return not any(map(self._store.find, adopting)) and not every.daemon_sets.adopters(pod)
         if owner not in self._quiet_owners:
             self._quiet_owners[owner] = owner[0] != "Job" and self._is_at_rest(self._store.find(owner))
