@@ -286,12 +286,12 @@ class Simulator(EditMethods):
         from ksched_cli.plan.check.check import ManifestCheck, with_errors
         from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED
         from ksched_cli.plan.run.checks import check_nodes
-        from ksched_cli.wiring import parse_edits
+        from ksched_cli.wiring import read_edits
 
         source = self._current
         paths, changes = self._manifests(manifests, reading, collects=True)
         check_nodes(replace(self._options, allow_empty=allow_empty), source.loaded, changes.manifests)
-        made, problems = parse_edits(edits, [edit for each in self._changes for edit in each.edits])
+        made, problems = read_edits(edits, [edit for each in self._changes for edit in each.edits])
         changes = replace(changes, edits=made, problems=problems, restart=restart)
         namespace, accepted = self._options.namespace, accepted or NOTHING_ACCEPTED
         found = ManifestCheck(source, changes, paths, namespace, replicas, accepted, allow_empty).run()

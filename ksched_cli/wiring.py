@@ -200,20 +200,22 @@ def changed_input(options: RunOptions, source: LoadedInput, *changes: Changes) -
 
 
 def _changes(options: RunOptions, namespace: str, spec: SchedulerSpec, cluster: Loaded) -> Changes:
-    edits, problems = parse_edits(options.edits)
+    edits, problems = read_edits(options.edits)
     return Changes(read_manifests(options, namespace, spec, cluster, options.filenames), edits, problems, namespace)
 
 
-def parse_edits(
+def read_edits(
     given: Sequence[tuple[str, str]], earlier: Sequence[Edit] = ()
 ) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
-    """The edits of pairs of flag and text, and all mistakes; they may contradict earlier edits."""
+    """The edits of pairs of flag and text in the order in which they are made, and all mistakes, among them
+    contradictions with earlier edits."""
     if not given:
         return (), ()
     from ksched_cli.whatif.edits.lib.apply import contradictions
-    from ksched_cli.whatif.edits.lib.edit import parse_in_order
+    from ksched_cli.whatif.edits.lib.edit import parse_edits, specs_by_flag
 
-    edits, problems = parse_in_order(given)
+    specs = specs_by_flag()
+    edits, problems = parse_edits(sorted(given, key=lambda each: specs[each[0]].order))
     return tuple(edits), (*problems, *(contradictions([*earlier, *edits]) if edits else ()))
 
 

@@ -165,12 +165,6 @@ def parse_edits(given: Iterable[tuple[str, str]]) -> tuple[list[Edit], list[Prob
     return edits, problems
 
 
-def parse_in_order(given: Iterable[tuple[str, str]]) -> tuple[list[Edit], list[Problem]]:
-    """As `parse_edits`, in the order in which the edits of a command line are made."""
-    specs = specs_by_flag()
-    return parse_edits(sorted(given, key=lambda each: specs[each[0]].order))
-
-
 def parse_arguments(spec: EditSpec, *arguments: Any, **named: Any) -> list[Edit]:
     """The edits of a call of the Python method. All mistakes are raised together."""
     edits: list[Edit] = []
