@@ -187,16 +187,16 @@ class Hints:
 
     def __init__(self, by_profile: Mapping[str, Iterable[Plugin]], handle: Handle | None = None) -> None:
         # Whether plugins give hints. Else every event that one registered for is worth a try, and any during a cycle.
-        self.asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
+        self.enabled = handle is None or handle.gates.enabled("SchedulerQueueingHints")
         rules = EngineRules.of(DEFAULT if handle is None else handle.release)
         # Plugins register for nothing: every event is news.
         self._every_event_counts = not rules.events_reach_some_plugins
         # One plugin alone registers.
         self._only_fit_registers = not rules.every_plugin_names_events
-        sees_all_pods = self.asks and rules.all_assigned_pods_are_news
+        sees_all_pods = self.enabled and rules.all_assigned_pods_are_news
         self._nearby = None if handle is None or sees_all_pods else NearbyPods(handle)
         # Else a pod that met an error waits for an event.
-        self.errors_back_off = self.asks or rules.errors_back_off
+        self.errors_back_off = self.enabled or rules.errors_back_off
         extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
@@ -237,7 +237,7 @@ class Hints:
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):
             if name not in rejectors:
                 continue
-            if self.asks and not registered.skips_hint and not self._ask(registered, pod, old, new):
+            if self.enabled and not registered.skips_hint and not self._call_hint(registered, pod, old, new):
                 continue
             if name in pod.pending_plugins:
                 return Strategy.IMMEDIATELY
@@ -255,7 +255,7 @@ class Hints:
             self._known[profile, event] = known
         return known
 
-    def _ask(self, registered: Registration, pod: QueuedPod, old: Any, new: Any) -> bool:
+    def _call_hint(self, registered: Registration, pod: QueuedPod, old: Any, new: Any) -> bool:
         try:
             return registered.plugin.is_schedulable_after(registered.event, pod.info, old, new)
         except Exception as problem:  # whatever a plugin raises: an error counts as yes, as in kube-scheduler

@@ -149,7 +149,7 @@ class Scheduler:
         """Which of the nodes the filters that look at one node alone leave to the pod, and why not the others."""
         return self.cycle.judge_locally(self._runtime_of(pod_row), pod_row, rows)
 
-    def ask(self, pod_row: int) -> Decision:
+    def decide_dry(self, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now; it is not applied."""
         return self.cycle.decide_dry(self._runtime_of(pod_row), pod_row)
 

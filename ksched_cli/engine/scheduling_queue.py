@@ -409,7 +409,7 @@ class SchedulingQueue:
             self._to_active(pod, UNSCHEDULED_POD_UPDATE.label)
         elif where == BACKOFF:
             self.backoff.update(pod)
-        elif not self.hints.asks:
+        elif not self.hints.enabled:
             if changed:
                 self._requeue(pod, Strategy.AFTER_BACKOFF, UNSCHEDULED_POD_UPDATE.label)
         else:
@@ -485,7 +485,7 @@ class SchedulingQueue:
         if not pod.rejectors or (self.settings.pod_groups and pod.info.pod.spec.scheduling_group is not None):
             waits = pod.rejectors or self.hints.errors_back_off or meanwhile
             return Strategy.AFTER_BACKOFF if waits else Strategy.SKIP
-        if not self.hints.asks:
+        if not self.hints.enabled:
             return Strategy.AFTER_BACKOFF if meanwhile else Strategy.SKIP
         best = Strategy.SKIP
         for event, old, new in meanwhile:

@@ -235,7 +235,7 @@ def test_rules_are_summed_up_over_the_pods_that_are_told_of(tmp_path: Path) -> N
     assert len(found.rules) > 5
 
 
-def test_followers_are_told_of_pods_of_other_namespaces(tmp_path: Path) -> None:
+def test_shadow_are_told_of_pods_of_other_namespaces(tmp_path: Path) -> None:
     one = {"cpu": "4", "memory": "16Gi", "pods": "1"}
     first, other = make_pod("p").priority(1).image("x").init(image=IMAGES[1]), make_pod("q", "other")
     nodes = [make_node("a").allocatable(**one), make_node("b").allocatable(**one).image(GIB, IMAGES[1])]

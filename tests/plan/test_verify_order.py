@@ -335,8 +335,8 @@ def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(search, "_NODE_CYCLES", 0)
     monkeypatch.setattr(search, "_CYCLES", 70)
     cycles: list[int] = []
-    ask = Scheduler.ask
-    monkeypatch.setattr(Scheduler, "ask", lambda self, row: cycles.append(row) or ask(self, row))
+    decide_dry = Scheduler.decide_dry
+    monkeypatch.setattr(Scheduler, "decide_dry", lambda self, row: cycles.append(row) or decide_dry(self, row))
     pods = [bound(f"p{number}", "small", 1 + number // 20, cpu=f"{number + 1}m") for number in range(40)]
     found = verified(LARGE, SMALL, *pods)
     assert found.orders == {Order.KNOWN: 0, Order.FOUND: 0, Order.NOT_FOUND: 40}

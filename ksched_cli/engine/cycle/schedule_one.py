@@ -309,7 +309,7 @@ class Cycle(Logged):
             # A plugin may give claims up in PostFilter.
             self.cluster.catalog.copy_kinds(claims, (ResourceClaim,))
 
-    def ask(self, runtime: Runtime, pod_row: int) -> Decision:
+    def decide_dry(self, runtime: Runtime, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now. Reserve and the later points do not run."""
         pod = self.cluster.pods.infos[pod_row]
         if pod.pod.metadata.deletion_timestamp is not None:

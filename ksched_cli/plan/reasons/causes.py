@@ -33,7 +33,7 @@ from ksched_cli.plan.reference.versions import rule_changes_about
 from ksched_cli.releases.changes import Aspect
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.world.followers import ChangeLog, ShadowScheduler
+from ksched_cli.world.shadow import ChangeLog, ShadowScheduler
 from ksched_cli.world.world import World
 
 # The rules that can change a decision are about these aspects.
@@ -72,7 +72,7 @@ class PodDecisions:
         self.ends = (0, rule_path.last)
         self.cluster = follower(0).scheduler.cluster
         self.info = self.cluster.pods.infos[row]
-        self.decision = cache(lambda rule_set: follower(rule_set).ask(row))
+        self.decision = cache(lambda rule_set: follower(rule_set).decide_dry(row))
 
     def destination(self) -> str | None:
         """Where the last rule set sends the pod, if need be after an eviction. None if its group waits for victims, and

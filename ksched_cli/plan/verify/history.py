@@ -144,7 +144,7 @@ class PastCluster:
         if placed.nominated:
             nominator.add(row, placed.node)
         if self.repeatable:
-            decision = self._scheduler.ask(row)
+            decision = self._scheduler.decide_dry(row)
         else:
             decision = self._scheduler.schedule(row)
             self._cluster.displace(row)

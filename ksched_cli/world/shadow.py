@@ -65,9 +65,9 @@ class ShadowScheduler:
         self.row_of = np.array([mine.row_of.get(name, -1) for name in theirs.names], dtype=np.int64)
         self._row_there = np.array([theirs.row_of.get(name, -1) for name in mine.names], dtype=np.int64)
 
-    def ask(self, pod_row: int) -> Decision:
+    def decide_dry(self, pod_row: int) -> Decision:
         """The decision of the follower about the pod now. The diagnosis has the follower's rows."""
-        decision, there = self.catch_up().ask(pod_row), self._row_there
+        decision, there = self.catch_up().decide_dry(pod_row), self._row_there
         return replace(
             decision,
             row=None if decision.row is None else int(there[decision.row]),

@@ -15,7 +15,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.world.followers import ChangeLog, ShadowScheduler
+from ksched_cli.world.shadow import ChangeLog, ShadowScheduler
 from ksched_cli.world.world import World
 from tests.lanes import sampled
 from tests.running import load
@@ -78,7 +78,7 @@ def test_asked_first_it_decides_the_same(case: Path) -> None:
     assert turns
     for turn in turns:
         before = state_of(asked)
-        foretold = answer_of(asked.ask(turn.rows[0]))
+        foretold = answer_of(asked.decide_dry(turn.rows[0]))
         assert state_of(asked) == before
         decided = answer_of(asked.take(turn)[0])
         assert decided == answer_of(plain.take(turn)[0])
@@ -97,7 +97,7 @@ def test_a_follower_is_in_the_state_of_its_world(case: Path, every: int) -> None
         asked.extend(rows)
         if len(asked) % every == 0:
             assert state_of(follower.catch_up()) == state_of(leader)
-            assert answer_of(follower.ask(rows[0])) == answer_of(leader.ask(rows[0]))
+            assert answer_of(follower.decide_dry(rows[0])) == answer_of(leader.decide_dry(rows[0]))
 
     world = World(leader, loaded, trying=compare)
     follower = ShadowScheduler(ChangeLog(world), scheduler, lambda pod: pod)
@@ -109,7 +109,7 @@ def test_a_follower_is_in_the_state_of_its_world(case: Path, every: int) -> None
 def test_scores_of_some_nodes_are_those_of_a_pod_that_fits_no_others() -> None:
     (scheduler,), _ = schedulers(CORPUS / "scoring-00", 1)
     for turn in scheduler.turns(scheduler.enqueue()):
-        decision = scheduler.ask(turn.rows[0])
+        decision = scheduler.decide_dry(turn.rows[0])
         if decision.scores is not None:
             again = scheduler.scores_of(turn.rows[0], decision.feasible)
             assert again is not None
