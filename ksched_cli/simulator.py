@@ -345,7 +345,7 @@ class Simulator(EditMethods):
         query = read_query(pod_selector, "--pod-selector")
         flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, grace_period, timeout)
         how: Any = {"each": each, "pending_first": not ignore_pending, "every_pod": every_pod}
-        return drain_nodes(self._current, nodes, selector, flags, **how, done=done, partial=partial)
+        return drain_nodes(self._current, nodes, selector, flags, **how, done=done, stop_on_interrupt=partial)
 
     def size(
         self,

@@ -17,7 +17,7 @@ from ksched_cli import process
 from ksched_cli.plan.drain import drain as run
 from ksched_cli.plan.reasons.fixes import search as trial
 from ksched_cli.plan.run import each as parallel
-from ksched_cli.plan.run.each import Copy, copies_at_once, each
+from ksched_cli.plan.run.each import Copy, copies_at_once, run_trials
 from ksched_cli.plan.verify import search
 from ksched_cli.process import is_copy
 from ksched_cli.simulator import Simulator
@@ -43,7 +43,7 @@ def _number_and_process(number: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("at_once", [1, 2, 9])
 def test_results_come_in_order_and_from_other_processes(at_once: int) -> None:
-    found = list(each([partial(_number_and_process, number) for number in range(5)], at_once))
+    found = list(run_trials([partial(_number_and_process, number) for number in range(5)], at_once))
     assert [number for number, _ in found] == [0, 1, 2, 3, 4]
     assert os.getpid() not in {process for _, process in found}
 
@@ -82,7 +82,7 @@ def test_what_no_process_is_allowed_for_is_computed_here(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "fork", refuse)
     computations = [partial(_number_and_process, number) for number in range(3)]
-    assert list(each(computations, 2)) == [(number, os.getpid()) for number in range(3)]
+    assert list(run_trials(computations, 2)) == [(number, os.getpid()) for number in range(3)]
 
 
 def test_copies_end_with_the_loop_over_their_results(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_copies_end_with_the_loop_over_their_results(tmp_path: Path) -> None:
             signal.pause()
         return number
 
-    results: Iterator[int] = each([partial(wait_or_write, number) for number in range(2)], 2)
+    results: Iterator[int] = run_trials([partial(wait_or_write, number) for number in range(2)], 2)
     assert next(results) == 0
     while not (tmp_path / "1").exists() or not (tmp_path / "1").read_text():
         os.sched_yield()
@@ -166,18 +166,18 @@ def test_drains_in_copies_come_to_the_same(
     here = drains()
     monkeypatch.setattr(run, "_WORTH_NODES", 0)
     started: list[int] = []
-    monkeypatch.setattr(run, "each", _noting(started))
+    monkeypatch.setattr(run, "run_trials", _noting(started))
     assert drains() == here
     assert started == computations
     # Where no process can be copied, the drains run here.
-    monkeypatch.setattr(run, "each", lambda trials, workers: (trial() for trial in trials))
+    monkeypatch.setattr(run, "run_trials", lambda trials, workers: (trial() for trial in trials))
     assert drains() == here
 
 
 def _noting(started: list[int]) -> Any:
     def compute(computations: Any, at_once: int) -> Any:
         started.append(len(computations))
-        return each(computations, at_once)
+        return run_trials(computations, at_once)
 
     return compute
 

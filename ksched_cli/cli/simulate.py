@@ -150,7 +150,7 @@ def simulate_and_show(
     answers = detail is options.Detail.NODES
     full, top = detail is not options.Detail.SUMMARY, top_nodes(output, node_answers=answers)
     if streamed:
-        stream = prepared.stream(detail=full, top=top, partial=True, curve=curve)
+        stream = prepared.stream(detail=full, top=top, stop_on_interrupt=True, curve=curve)
         show(stream, output, node_answers=answers)
         if stream.characters > _LARGE:
             size = stream.characters / 1e6
@@ -158,7 +158,7 @@ def simulate_and_show(
         found = stream.finish()
     else:
         brief_above = _brief_above(output)
-        found = prepared.simulate(detail=full, top=top, partial=True, brief_above=brief_above, curve=curve)
+        found = prepared.simulate(detail=full, top=top, stop_on_interrupt=True, brief_above=brief_above, curve=curve)
         show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
     if "interrupted" in found.coverage:
         # The pods that had their cycle by then are shown.

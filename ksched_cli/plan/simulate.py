@@ -122,11 +122,11 @@ class SimulationStream:
     """The outcomes of a run, each computed when it is read. What has been read is not kept."""
 
     def __init__(
-        self, run: PlacementRun, finish: Callable[[tuple[PodOutcome, ...]], Simulation], *, partial: bool
+        self, run: PlacementRun, finish: Callable[[tuple[PodOutcome, ...]], Simulation], *, stop_on_interrupt: bool
     ) -> None:
-        """`finish` makes the result of the outcomes without a node and of those that preempt. With `partial` an
-        interrupt ends the outcomes."""
-        self._outcomes = run.until_interrupted() if partial else run.outcomes
+        """`finish` makes the result of the outcomes without a node and of those that preempt. With `stop_on_interrupt`
+        an interrupt ends the outcomes."""
+        self._outcomes = run.until_interrupted() if stop_on_interrupt else run.outcomes
         self._finish = finish
         self._kept: list[PodOutcome] = []
         self.pods = 0

@@ -175,7 +175,7 @@ class World(Logged):
         change(self.plane)
 
     def run(self, limits: Limits = DEFAULT_LIMITS) -> Ending:
-        """Go on until nothing moves or a limit is reached."""
+        """Go on until nothing moves or a limit is reached: `max-time` also if `limits.until` holds."""
         self.max_cycles = limits.max_cycles
         self._oscillation = Oscillation()
         self.recorder.begin_run()

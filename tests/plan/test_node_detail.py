@@ -26,7 +26,7 @@ def streamed(outcome: PodOutcome) -> str:
     """The line of the pod in a document that is written while the cycles run."""
     stats = Stats(0, 0, 0.0, 0.0, 0.0, 0.0)
     run = PlacementRun(iter([outcome]), (), (), tuple)
-    stream = SimulationStream(run, lambda kept: Simulation(kept, (), (), {}, stats), partial=False)
+    stream = SimulationStream(run, lambda kept: Simulation(kept, (), (), {}, stats), stop_on_interrupt=False)
     out = io.StringIO()
     write_stream(stream, out, RenderOptions("json"))
     return out.getvalue().splitlines()[1]

@@ -52,7 +52,7 @@ from ksched_cli.plan.drain.results import (
 )
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
-from ksched_cli.plan.run.each import copies_at_once, each
+from ksched_cli.plan.run.each import copies_at_once, run_trials
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
 from ksched_cli.plan.run.run import InOrder, Run
@@ -375,7 +375,7 @@ class DrainRun(Run):
         Each order has a copy of this process."""
         waiting: list[_FirstOrder] = []
         more: list[Callable[[], DrainResult]] = []
-        firsts = each([partial(self._first_order, nodes) for nodes in groups], at_once)
+        firsts = run_trials([partial(self._first_order, nodes) for nodes in groups], at_once)
         for nodes, first in zip(groups, firsts, strict=True):
             if first.needs_spares:
                 more.append(partial(self._drain_with_spares, nodes))
@@ -385,7 +385,7 @@ class DrainRun(Run):
                 waiting.append(first)
             else:
                 yield first.result
-        results = each(more, at_once)
+        results = run_trials(more, at_once)
         for first in waiting:
             if first.needs_spares:
                 yield next(results)
@@ -436,7 +436,8 @@ class DrainRun(Run):
         return run
 
 
-Each = Literal["node", "zone"]
+# What is drained by itself.
+TrialUnit = Literal["node", "zone"]
 
 _NO_ZONE = "(no zone)"
 
@@ -453,7 +454,7 @@ def find_nodes(loaded: Loaded, names: Sequence[str], selector: Selector | None) 
     return sorted(name for name, node in nodes.items() if selector is None or selector.matches(node.metadata.labels))
 
 
-def in_turn(loaded: Loaded, nodes: Sequence[str], each: Each | None) -> list[tuple[str, tuple[str, ...]]]:
+def in_turn(loaded: Loaded, nodes: Sequence[str], each: TrialUnit | None) -> list[tuple[str, tuple[str, ...]]]:
     """What is drained together, by its name: everything, or every node or zone by itself."""
     if each is None:
         return [(", ".join(nodes), tuple(nodes))]
@@ -476,7 +477,7 @@ class DrainReport(Displayed, Struct, frozen=True):
     trials are those that were done by then."""
 
     trials: tuple[GroupDrain, ...]
-    each: Each | None
+    each: TrialUnit | None
     nodes: NodeChanges
     coverage: Mapping[str, Any]
     warnings: tuple[str, ...]
@@ -490,16 +491,16 @@ def drain_nodes(
     selector: str,
     flags: Flags,
     *,
-    each: Each | None = None,
+    each: TrialUnit | None = None,
     pending_first: bool = True,
     every_pod: bool = False,
     done: Callable[[GroupDrain], object] = lambda trial: None,
-    partial: bool = False,
+    stop_on_interrupt: bool = False,
 ) -> DrainReport:
     """Every trial starts from the loaded cluster, in which the pending pods get their nodes once: those that take a
     place on nodes of the trial look for another one. With `every_pod` the end of a single drain has all pods, not only
-    those to which something happened. `done` is called with each trial at its end. With `partial` the result has the
-    trials that are done when the user interrupts the run, if there are any."""
+    those to which something happened. `done` is called with each trial at its end. With `stop_on_interrupt` the result
+    has the trials that are done when the user interrupts the run, if there are any."""
     nodes = find_nodes(source.loaded, names, read_query(selector) if selector else None)
     if not nodes:
         raise UsageError("there is no node to drain" + (f": none matches -l {selector}" if selector else ""))
@@ -517,7 +518,7 @@ def drain_nodes(
             trials.append(GroupDrain(name, group, result))
             done(trials[-1])
     except KeyboardInterrupt:
-        if not partial or not trials:
+        if not stop_on_interrupt or not trials:
             raise
         was_interrupted = True
     evicted = sum(len(node.of("moves", "unplaced")) for trial in trials for node in trial.drain.nodes)

@@ -1,7 +1,8 @@
 """Trials on other cores and on other machines. This is the only module that copies or starts processes.
 
-- `each` runs trials one after the other, or each in a copy of this process (os.fork). A copy has the loaded cluster and
-  everything that was worked out so far, and needs no time to start. `Copy` is one computation beside this process.
+- `run_trials` runs trials one after the other, or each in a copy of this process (os.fork). A copy has the loaded
+  cluster and everything that was worked out so far, and needs no time to start. `Copy` is one computation beside this
+  process.
 - An `Executor` runs the variants of a sweep in spans: in this process, in processes that load the cluster once
   (concurrent.futures), or on a Dask cluster (dask.distributed).
 """
@@ -127,7 +128,7 @@ def _compute_in_copy(compute: Callable[[], object], writer: int) -> NoReturn:
         os._exit(code)
 
 
-def each(trials: Sequence[Callable[[], T]], workers: int = 0) -> Iterator[T]:
+def run_trials(trials: Sequence[Callable[[], T]], workers: int = 0) -> Iterator[T]:
     """The results in their order. With `workers` each trial has a copy of this process, and so many run at once."""
     if not workers:
         yield from (trial() for trial in trials)

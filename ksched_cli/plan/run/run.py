@@ -198,23 +198,25 @@ class Run:
         *,
         detail: bool = False,
         top: int = 3,
-        partial: bool = False,
+        stop_on_interrupt: bool = False,
         brief_above: int | None = None,
         curve: Sequence[str] = (),
     ) -> Simulation:
-        """Every pending pod, all results in memory. With `partial` an interrupt ends the run, and `coverage` has how
-        many pods had their cycle. `brief_above`: of more pods than so many the results have only what a line of a table
-        shows. `curve`: the resources whose curves are recorded."""
+        """Every pending pod, all results in memory. With `stop_on_interrupt` an interrupt ends the run, and `coverage`
+        has how many pods had their cycle. `brief_above`: of more pods than so many the results have only what a line of
+        a table shows. `curve`: the resources whose curves are recorded."""
         run = self.place(detail=detail, top=top, brief_above=brief_above, curve=curve)
-        outcomes = tuple(run.until_interrupted() if partial else run.outcomes)
+        outcomes = tuple(run.until_interrupted() if stop_on_interrupt else run.outcomes)
         return self._simulation(run, outcomes, len(outcomes))
 
     def stream(
-        self, *, detail: bool = False, top: int = 3, partial: bool = False, curve: Sequence[str] = ()
+        self, *, detail: bool = False, top: int = 3, stop_on_interrupt: bool = False, curve: Sequence[str] = ()
     ) -> SimulationStream:
         """Every pending pod, one result after the other."""
         run = self.place(detail=detail, top=top, curve=curve)
-        stream = SimulationStream(run, lambda kept: self._simulation(run, kept, stream.pods), partial=partial)
+        stream = SimulationStream(
+            run, lambda kept: self._simulation(run, kept, stream.pods), stop_on_interrupt=stop_on_interrupt
+        )
         return stream
 
     def _simulation(self, run: PlacementRun, outcomes: tuple[PodOutcome, ...], pods: int) -> Simulation:
