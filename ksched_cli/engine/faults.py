@@ -54,15 +54,16 @@ def aggregate(errors: Counter[str]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def blame(problem: Exception, plugin: str, point: str) -> NoReturn:
+def raise_plugin_fault(problem: Exception, plugin: str, point: str) -> NoReturn:
     """Raise whatever went wrong in a call of a plugin as the plugin's fault, by name."""
     if isinstance(problem, KschedError):
         raise problem
     raise PluginFault(plugin, point, error_text(problem)) from problem
 
 
-class blamed:  # noqa: N801  # used as a function: with blamed(...)
-    """`blame` for whatever goes wrong inside. Where calls are many, `blame` costs two calls less."""
+class plugin_faults:  # noqa: N801  # used as a function: with plugin_faults(...)
+    """`raise_plugin_fault` for each exception inside the block. Where calls are many, that function costs two calls
+    less."""
 
     __slots__ = ("plugin", "point")
 
@@ -77,7 +78,7 @@ class blamed:  # noqa: N801  # used as a function: with blamed(...)
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(problem, Exception) and not isinstance(problem, KschedError):
-            blame(problem, self.plugin, self.point)
+            raise_plugin_fault(problem, self.plugin, self.point)
 
 
 _NO_NODES = ReasonCode(

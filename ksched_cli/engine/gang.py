@@ -20,7 +20,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.cycle.schedule_one import Cycle, bind, permit, reserve, unreserve
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.faults import CycleError, EngineReasons, blamed
+from ksched_cli.engine.faults import CycleError, EngineReasons, plugin_faults
 from ksched_cli.framework.interfaces import Placement, PodGroupPostFilterResult
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, error, unschedulable
@@ -32,7 +32,7 @@ def generate(runtime: Runtime, key: GroupKey, nodes: RowColumn) -> Sequence[Plac
     if not runtime.profile.placement_generate:
         return [Placement("", nodes)]
     plugin = runtime.profile.placement_generate[0]
-    with blamed(plugin.name, "placementGenerate"):
+    with plugin_faults(plugin.name, "placementGenerate"):
         placements = plugin.generate_placements(key, nodes)
     if isinstance(placements, Status) or placements:
         return placements
@@ -45,7 +45,7 @@ def best_of(runtime: Runtime, key: GroupKey, candidates: Sequence[tuple[Placemen
     A candidate comes with the pods of the group that found a node there."""
     totals = [0] * len(candidates)
     for plugin in runtime.profile.placement_score:
-        with blamed(plugin.name, "placementScore"):
+        with plugin_faults(plugin.name, "placementScore"):
             scores = plugin.normalize_placements([plugin.score_placement(key, *each) for each in candidates])
         if isinstance(scores, Status):
             text = "running NormalizePlacementScore on PlacementScore plugins"
@@ -257,7 +257,7 @@ class GroupCycle:
                 lambda: self._try_once_more(key, runtime, rows),
                 lambda places: self._fit_at(runtime, places),
             )
-            with blamed(plugin.name, "podGroupPostFilter"):
+            with plugin_faults(plugin.name, "podGroupPostFilter"):
                 return plugin.pod_group_post_filter(key, [infos[row] for row in rows], trial)
 
     def _try_once_more(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> Mapping[int, int] | Status:

@@ -17,7 +17,7 @@ from ksched_cli.cluster.cache import Sandbox
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
-from ksched_cli.engine.faults import CycleError, blamed
+from ksched_cli.engine.faults import CycleError, plugin_faults
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
@@ -58,7 +58,7 @@ class Inspection:
         plugin = judgement.plugin
         nodes = NodeRows(self.runtime.cluster, np.array([row], dtype=np.int64))
         try:
-            with self._as_judged(judgement, row) as state, blamed(plugin.name, "explain"):
+            with self._as_judged(judgement, row) as state, plugin_faults(plugin.name, "explain"):
                 return plugin.explain(state.filter_states.get(plugin.name), self.pod, nodes, 0)
         except CycleError:
             # A node on which the filter failed has no numbers either; its reason has the error.
@@ -83,7 +83,7 @@ def inspect(runtime: Runtime, pod: PodInfo) -> Inspection:
     """Run PreEnqueue, PreFilter and every filter over every node."""
     inspection = Inspection(runtime, pod)
     for plugin in runtime.profile.pre_enqueue:
-        with blamed(plugin.name, "preEnqueue"):
+        with plugin_faults(plugin.name, "preEnqueue"):
             inspection.pre_enqueue.append(InspectedStatus(plugin.name, plugin.pre_enqueue(pod).by(plugin.name)))
     _ask_pre_filters(inspection)
     inspection.filters.extend(_judgements(inspection))
@@ -96,7 +96,7 @@ def _ask_pre_filters(inspection: Inspection) -> None:
     for plugin in inspection.runtime.profile.pre_filter:
         name = plugin.name
         try:
-            with blamed(name, "preFilter"):
+            with plugin_faults(name, "preFilter"):
                 answer = plugin.pre_filter(inspection.pod)
         except CycleError as problem:
             answer = error(str(problem))

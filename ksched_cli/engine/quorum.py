@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.faults import CycleError, blamed
+from ksched_cli.engine.faults import CycleError, plugin_faults
 from ksched_cli.engine.gang import (
     UNSCHEDULABLE,
     GroupAttempt,
@@ -163,7 +163,7 @@ def _judge(
     """RunPlacementFeasiblePlugins: whether it is of no use to go on."""
     status = SUCCESS
     for plugin in judges:
-        with blamed(plugin.name, "placementFeasible"):
+        with plugin_faults(plugin.name, "placementFeasible"):
             answer = plugin.placement_feasible(key, scheduled, remaining)
         if not answer.ok:
             status = answer

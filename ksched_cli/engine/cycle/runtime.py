@@ -19,7 +19,15 @@ from ksched_cli.cluster.cache import Cluster, Sandbox, UsageSandbox
 from ksched_cli.cluster.catalog import problem_of_claims
 from ksched_cli.cluster.columns import NOWHERE, Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.faults import CycleError, EngineReasons, PluginFault, aggregate, blame, blamed, errors_in
+from ksched_cli.engine.faults import (
+    CycleError,
+    EngineReasons,
+    PluginFault,
+    aggregate,
+    errors_in,
+    plugin_faults,
+    raise_plugin_fault,
+)
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.registry import Profile
 from ksched_cli.framework.depends import ANYWHERE, Depends
@@ -166,7 +174,7 @@ class Runtime:
         try:
             return plugin.depends(pod)
         except Exception as problem:
-            blame(problem, plugin.name, "depends")
+            raise_plugin_fault(problem, plugin.name, "depends")
 
     def depends_of(self, state: CycleState, pod: PodInfo) -> dict[str, Depends | None]:
         """What the Filter plugins in force depend on."""
@@ -187,7 +195,7 @@ class Runtime:
             try:
                 status = plugin.pre_enqueue(pod)
             except Exception as problem:
-                blame(problem, plugin.name, "preEnqueue")
+                raise_plugin_fault(problem, plugin.name, "preEnqueue")
             if status is not SUCCESS and not status.ok:
                 return status.by(plugin.name)
         return None
@@ -235,7 +243,7 @@ class Runtime:
         try:
             return plugin.pre_filter(pod)
         except Exception as problem:
-            blame(problem, plugin.name, "preFilter")
+            raise_plugin_fault(problem, plugin.name, "preFilter")
 
     def _narrow(self, outcome: PreFilterOutcome, plugin: str, names: frozenset[str]) -> bool:
         """Merge the plugin's node names; True when that leaves none."""
@@ -329,7 +337,7 @@ class Runtime:
             try:
                 verdict = plugin.filter(states.get(plugin.name), pod, nodes)
             except Exception as problem:
-                blame(problem, plugin.name, "filter")
+                raise_plugin_fault(problem, plugin.name, "filter")
             if len(verdict.codes) != len(nodes.rows) or self._one_reason:
                 verdict = self._checked(verdict, plugin.name, nodes)
             # In C all the way, unlike any().
@@ -369,7 +377,7 @@ class Runtime:
             return nodes
         verdicts: list[Verdict] = []
         for plugin in plugins:
-            with blamed(plugin.name, "filter"):
+            with plugin_faults(plugin.name, "filter"):
                 verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
             verdicts.append(self._checked(verdict, plugin.name, nodes))
         together = Verdict.together(verdicts)
@@ -473,7 +481,7 @@ class Runtime:
             try:
                 answer = plugin.pre_score(state.filter_states.get(name), pod, nodes)
             except Exception as problem:
-                blame(problem, name, "preScore")
+                raise_plugin_fault(problem, name, "preScore")
             if not isinstance(answer, Status):
                 state.score_states[name] = answer
                 state.skip_score.discard(name)
@@ -507,7 +515,7 @@ class Runtime:
             try:
                 found = plugin.score(states.get(name), pod, nodes) if scores is None else scores
             except Exception as problem:
-                blame(problem, name, "score")
+                raise_plugin_fault(problem, name, "score")
             if isinstance(found, Status):
                 raise CycleError(error_of("score", name, pod.name, found.message, self.cluster.release), name)
             if found.shape != nodes.rows.shape:
@@ -519,7 +527,7 @@ class Runtime:
                 try:
                     scores = plugin.normalize(states.get(name), pod, nodes, found)
                 except Exception as problem:
-                    blame(problem, name, "normalizeScore")
+                    raise_plugin_fault(problem, name, "normalizeScore")
             # As unsigned numbers, negative ones are the largest: one look for both ends.
             farthest = scores.item(scores.view(np.uint64).argmax()) if size else 0
             if not MIN_NODE_SCORE <= farthest <= MAX_NODE_SCORE:

@@ -33,7 +33,7 @@ from ksched_cli.engine.decision import (
     lowest_name,
     num_feasible_nodes_to_find,
 )
-from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, blame, blamed
+from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, plugin_faults, raise_plugin_fault
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.depends import ANYWHERE
@@ -77,7 +77,7 @@ def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Stat
             try:
                 status = plugin.reserve(state.filter_states.get(plugin.name), pod, row)
             except Exception as problem:
-                blame(problem, plugin.name, "reserve")
+                raise_plugin_fault(problem, plugin.name, "reserve")
             if not status.ok:
                 refusal = status.by(plugin.name)
                 break
@@ -92,7 +92,7 @@ def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Stat
 def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> None:
     """RunReservePluginsUnreserve."""
     for plugin in reversed(runtime.profile.reserve):
-        with blamed(plugin.name, "unreserve"):
+        with plugin_faults(plugin.name, "unreserve"):
             plugin.unreserve(state.filter_states.get(plugin.name), pod, row)
 
 
@@ -116,7 +116,7 @@ def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> 
         try:
             status, timeout = plugin.permit(state.filter_states.get(plugin.name), pod, row)
         except Exception as problem:
-            blame(problem, plugin.name, "permit")
+            raise_plugin_fault(problem, plugin.name, "permit")
         if status.code is Code.WAIT:
             answer, timeouts[plugin.name] = status, min(timeout, MAX_WAIT)
         elif not status.ok:
@@ -138,7 +138,7 @@ def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status 
         unreserve(runtime, state, pod, row)
         return refusal
     for plugin in runtime.profile.post_bind:
-        with blamed(plugin.name, "postBind"):
+        with plugin_faults(plugin.name, "postBind"):
             plugin.post_bind(state.filter_states.get(plugin.name), pod, row)
     return None
 
@@ -148,7 +148,7 @@ def _run_pre_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -
         try:
             status = plugin.pre_bind(state.filter_states.get(plugin.name), pod, row)
         except Exception as problem:
-            blame(problem, plugin.name, "preBind")
+            raise_plugin_fault(problem, plugin.name, "preBind")
         if not (status.ok or status.skipped):
             return status.by(plugin.name)
     return None
@@ -159,7 +159,7 @@ def _run_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> St
         try:
             status = plugin.bind(state.filter_states.get(plugin.name), pod, row)
         except Exception as problem:
-            blame(problem, plugin.name, "bind")
+            raise_plugin_fault(problem, plugin.name, "bind")
         if status.ok:
             return None
         if not status.skipped:
@@ -616,7 +616,7 @@ class Cycle(Logged):
             try:
                 result, status = plugin.post_filter(state.filter_states.get(plugin.name), pod, context)
             except Exception as problem:
-                blame(problem, plugin.name, "postFilter")
+                raise_plugin_fault(problem, plugin.name, "postFilter")
             if status.ok or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 return result, status
             if not status.rejected:

@@ -23,7 +23,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import Extender, SchedulerConfiguration, extender_name
 from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.extenders.transport import Client
-from ksched_cli.engine.faults import ExtenderError, blamed
+from ksched_cli.engine.faults import ExtenderError, plugin_faults
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Candidate
 from ksched_cli.framework.rows import NodeRows
@@ -422,7 +422,7 @@ class Extenders:
             if not len(nodes):
                 break
             try:
-                with blamed(extender.name, "filter"):
+                with plugin_faults(extender.name, "filter"):
                     answer = extender.filter(pod, nodes.rows)
             except ExtenderError as problem:
                 if not extender.config.ignorable:
@@ -441,7 +441,7 @@ class Extenders:
         totals = table.totals
         for extender in self._interested_in(pod):
             try:
-                with blamed(extender.name, "score"):
+                with plugin_faults(extender.name, "score"):
                     scores = extender.prioritize(pod, nodes.rows)
             except ExtenderError as problem:
                 extender.passed_over["prioritize", str(problem)] += 1
@@ -462,7 +462,7 @@ class Extenders:
                 continue
             ignorable = extender.config.ignorable
             try:
-                with blamed(extender.name, "postFilter"):
+                with plugin_faults(extender.name, "postFilter"):
                     answer = extender.process_preemption(pod, left)
             except ExtenderError as problem:
                 if not ignorable:

@@ -23,7 +23,7 @@ from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.engine.cycle.schedule_one import CycleContext
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.faults import blamed
+from ksched_cli.engine.faults import plugin_faults
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler, Turn
@@ -171,7 +171,7 @@ def study_preemption(context: CycleContext | None) -> PreemptionStudy | None:
     if context is None:
         return None
     for plugin in context.runtime.profile.post_filter:
-        with blamed(plugin.name, "explain"):
+        with plugin_faults(plugin.name, "explain"):
             detail = plugin.explain_post_filter(context.state.filter_states.get(plugin.name), context.pod, context)
         if detail:
             return _study(detail)
@@ -270,7 +270,7 @@ def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> Approa
     return Approach(turn, QueuePlace(position, len(queue.active), placed))
 
 
-def row_of(subject: Subject, scheduler: Scheduler) -> int:
+def row_of_subject(subject: Subject, scheduler: Scheduler) -> int:
     return scheduler.cluster.pods.row_of[subject.uid]
 
 
@@ -374,7 +374,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
     facts = _facts(subject, scheduler)
     if subject.pod.spec.scheduler_name not in scheduler.runtimes:
         return Explanation(**facts, standing="ignored"), {}
-    pod_row, runtime = row_of(subject, scheduler), scheduler.runtimes[subject.pod.spec.scheduler_name]
+    pod_row, runtime = row_of_subject(subject, scheduler), scheduler.runtimes[subject.pod.spec.scheduler_name]
     queue = scheduler.enqueue([pod_row] if subject.runs_on else None)
     if pod_row in queue.failed:
         outcome = PodOutcome(subject.key, "error", message=queue.failed[pod_row], scheduler=facts["scheduler"])
@@ -428,7 +428,7 @@ def _placed_with(subject: Subject, scheduler: Scheduler, plugin: str, weight: in
 
 def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
     requests = requests_of(subject.pod, use_status=False)
-    info = scheduler.cluster.pods.infos[row_of(subject, scheduler)]
+    info = scheduler.cluster.pods.infos[row_of_subject(subject, scheduler)]
     return {
         "pod": subject.key,
         "asks": {name: amount_text(name, amount) for name, amount in requests.items() if amount},
