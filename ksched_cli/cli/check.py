@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterRun, takes_groups
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, contradictions, show
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, fail_on_contradictions, show
 from ksched_cli.cli.streams import complain, warn
 from ksched_cli.errors import InputError, KschedError, UsageError
 from ksched_cli.simulator import Simulator
@@ -110,7 +110,7 @@ def check(
     files = files or []
     given = replace(given, cluster=replace(given.cluster, filenames=[*given.cluster.filenames, *files]))
     try:
-        run = given.read(*contradictions(fail_on, exit_zero=exit_zero))
+        run = given.read(*fail_on_contradictions(fail_on, exit_zero=exit_zero))
         if not run.has_manifests:
             raise UsageError("say which manifests: -f FILE, -f DIRECTORY, -f -, -k DIRECTORY or --helm CHART")
         # Workloads of the manifests can be scaled, so that scaling comes after them.

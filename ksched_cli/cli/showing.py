@@ -71,7 +71,7 @@ def collector_off() -> Iterator[None]:
         gc.enable()
 
 
-def contradictions(fail_on: Sequence[FailOn], *, exit_zero: bool) -> Iterator[str]:
+def fail_on_contradictions(fail_on: Sequence[FailOn], *, exit_zero: bool) -> Iterator[str]:
     if exit_zero and fail_on:
         yield "--exit-zero and --fail-on contradict each other: give one of them"
 

@@ -17,7 +17,7 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.help_layout import OUTPUT, OWN, RARE, Panel
 from ksched_cli.cli.options import Detail, DrawOptions
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, ExitRules, collector_off, contradictions, show, top_nodes
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, ExitRules, collector_off, fail_on_contradictions, show, top_nodes
 from ksched_cli.cli.streams import complain, warn
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.progress import listen
@@ -106,7 +106,7 @@ def simulate(
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    own = [*settle_options.contradictions(), *contradictions(fail_on, exit_zero=exit_zero)]
+    own = [*settle_options.contradictions(), *fail_on_contradictions(fail_on, exit_zero=exit_zero)]
     if draws and (settle_options.settle or given.edits.scenario is not None):
         own.append("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
     curves = [each.strip() for each in curve.split(",") if each.strip()]

@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
-from ksched_cli.controlplane.controllers.daemon_pods import node_of
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_node_of
 from ksched_cli.controlplane.store import Identity, Store, owner_identity
 from ksched_cli.sources.templates import generated
 
@@ -94,8 +94,8 @@ def _place_of(owner: Identity, new: Pod, lost: Mapping[str, Pod]) -> str:
     first = next(iter(lost))
     if owner[0] != "DaemonSet":
         return first
-    node = node_of(new)
-    return next((key for key, pod in lost.items() if node_of(pod) == node), first)
+    node = daemon_node_of(new)
+    return next((key for key, pod in lost.items() if daemon_node_of(pod) == node), first)
 
 
 def replaced_key(successors: Successors, pod: Pod) -> str:

@@ -32,11 +32,11 @@ class Worker(ABC):
 
 # How a pod changes. "metadata": nothing else has changed, as when a pod begins to terminate; "spec" and "status":
 # nothing else of an active pod has changed; "other" is every other update.
-PodChange = Literal["created", "metadata", "spec", "status", "other", "deleted"]
-ALL_POD_CHANGES: frozenset[PodChange] = frozenset(get_args(PodChange))
+PodChangeKind = Literal["created", "metadata", "spec", "status", "other", "deleted"]
+ALL_POD_CHANGES: frozenset[PodChangeKind] = frozenset(get_args(PodChangeKind))
 
 
-def pod_change(old: Pod | None, new: Pod | None) -> PodChange:
+def pod_change(old: Pod | None, new: Pod | None) -> PodChangeKind:
     """How these two versions of a pod differ; None for absent."""
     if old is None or new is None:
         return "created" if old is None else "deleted"
@@ -55,7 +55,7 @@ class Controller(Worker):
 
     informers: ClassVar[tuple[type[Any], ...]] = ()
     serves: ClassVar[tuple[type[Any], ...]] = ()
-    pod_changes: ClassVar[frozenset[PodChange]] = ALL_POD_CHANGES
+    pod_changes: ClassVar[frozenset[PodChangeKind]] = ALL_POD_CHANGES
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self.api = api

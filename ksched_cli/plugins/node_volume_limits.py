@@ -42,7 +42,7 @@ from ksched_cli.plugins.lib.volumes import (
     in_tree_plugin,
     limited_claims,
     volume_handle,
-    zones_of,
+    zones_by_label,
 )
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.gates import FeatureGates
@@ -143,7 +143,7 @@ def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrate
     plugin = in_tree_plugin(volume.spec)
     if plugin is None or not migrated(plugin):
         return "", ""
-    return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_of(volume, release))
+    return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_by_label(volume, release))
 
 
 def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from ksched_cli.api.core import Namespace, Node, Pod, Taint
 from ksched_cli.api.object_facts import is_ready, is_terminal
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, PodDisruptionBudget, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.api_server import ApiServer
-from ksched_cli.controlplane.controllers.daemon_pods import node_of
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_node_of
 from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.draws import Choices, Draws
 from ksched_cli.controlplane.kubelet import Kubelets, running
@@ -123,7 +123,7 @@ class ControlPlane(Controller):
 
     def _fewest(self, pod: Pod) -> str:
         nodes = [node.metadata.name for node in self.store.of(Node)]
-        return node_of(pod) or min(nodes, key=lambda name: (len(self.store.pods_on(name)), name), default="")
+        return daemon_node_of(pod) or min(nodes, key=lambda name: (len(self.store.pods_on(name)), name), default="")
 
     # What a test does
 

@@ -12,7 +12,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet, ResourceQuota
-from ksched_cli.controlplane.controllers.daemon_pods import node_of
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_node_of
 from ksched_cli.controlplane.controllers.job import read_indexes
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
@@ -263,7 +263,7 @@ def test_a_stateful_set_counts_from_its_start_and_claims_volumes() -> None:
 def test_where_a_daemon_set_runs(node: NodeBuilder, spec: dict[str, Any], runs: bool) -> None:
     made = make(workload("DaemonSet", template=template(**spec)), nodes=(node,))
     assert len(made.pods) == runs
-    assert all(node_of(pod) == "n" for pod in made.pods)
+    assert all(daemon_node_of(pod) == "n" for pod in made.pods)
     assert bool(made.notes) is not runs, "a daemon set without a node says so"
 
 
@@ -271,7 +271,7 @@ def test_a_daemon_set_serves_each_node_once() -> None:
     nodes = tuple(make_node(name) for name in ("a", "b", "c"))
     pending = owned("p", "DaemonSet").node_affinity(term(fields=(("metadata.name", "In", ["b"]),)))
     made = make(workload("DaemonSet"), owned("r", "DaemonSet").on("a"), pending, nodes=nodes, live=True)
-    assert [node_of(pod) for pod in made.pods] == ["c"]
+    assert [daemon_node_of(pod) for pod in made.pods] == ["c"]
     tolerated = {(each.key, each.effect) for each in made.pods[0].spec.tolerations}
     assert len(tolerated) == 6
     assert ("node.kubernetes.io/not-ready", "NoExecute") in tolerated

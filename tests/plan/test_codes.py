@@ -17,7 +17,7 @@ from ksched_cli.controlplane.admission import chain
 from ksched_cli.engine.faults import EngineReasons
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin
 from ksched_cli.framework.reasons import Reason, ReasonKind, ReasonTable, free_text
-from ksched_cli.plan.reasons.codes import all_codes, code_of_admission, find_code, plugins_of
+from ksched_cli.plan.reasons.codes import all_codes, code_of_admission, find_code, plugins_of_code
 from ksched_cli.plan.reasons.rules import code_of
 from ksched_cli.plugins.in_tree import all_specs, spec_of
 from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
@@ -65,7 +65,7 @@ def test_no_plugin_rejects_a_pod_by_a_text() -> None:
 def test_every_plugin_that_rejects_pods_has_a_code() -> None:
     registry = make_registry()
     rejecting = [name for name in registry if issubclass(registry[name], FilterPlugin | PreFilterPlugin)]
-    spoken_of = {plugin for code in all_codes().values() for plugin in plugins_of(code)}
+    spoken_of = {plugin for code in all_codes().values() for plugin in plugins_of_code(code)}
     assert set(rejecting) <= spoken_of
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plugins.lib.volumes import volume_handle, zones_of
+from ksched_cli.plugins.lib.volumes import volume_handle, zones_by_label
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
@@ -235,7 +235,7 @@ ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes
 )
 def test_the_name_that_a_driver_has_for_a_disk(source: dict[str, Any], labels: dict[str, str], handle: str) -> None:
     made = volume(labels=labels, **source)
-    assert volume_handle(made.spec, zones_of(made, RELEASES["1.36"])) == handle
+    assert volume_handle(made.spec, zones_by_label(made, RELEASES["1.36"])) == handle
 
 
 @pytest.mark.parametrize(
@@ -248,4 +248,4 @@ def test_the_name_that_a_driver_has_for_a_disk(source: dict[str, Any], labels: d
     ],
 )
 def test_the_zones_of_a_volume(minor: str, labels: dict[str, str], zones: str) -> None:
-    assert zones_of(volume(labels=labels), RELEASES[minor]) == zones
+    assert zones_by_label(volume(labels=labels), RELEASES[minor]) == zones

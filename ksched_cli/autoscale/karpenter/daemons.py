@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Container, Pod, controller_of
 from ksched_cli.api.workloads import DaemonSet, PodTemplateSpec
-from ksched_cli.autoscale.karpenter.host_ports import HostPortUsage, PodKey, host_ports_of
+from ksched_cli.autoscale.karpenter.host_ports import HostPortUsage, PodKey, held_ports_of
 from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirements
 from ksched_cli.autoscale.karpenter.resources import Amounts, requests_for_pods
@@ -100,5 +100,5 @@ def reserved_ports(daemons: Iterable[DaemonPod]) -> HostPortUsage:
     """The host ports of these pods. Pods without a name overwrite one another."""
     usage = HostPortUsage()
     for each in daemons:
-        usage.set(each.key, host_ports_of(each.pod))
+        usage.set(each.key, held_ports_of(each.pod))
     return usage

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ksched_cli.api.core import Pod
 from ksched_cli.autoscale.karpenter.daemons import DaemonPod, overhead
-from ksched_cli.autoscale.karpenter.host_ports import HostPortUsage, host_ports_of
+from ksched_cli.autoscale.karpenter.host_ports import HostPortUsage, held_ports_of
 from ksched_cli.autoscale.karpenter.pods import PendingPod, Stage
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, LabelRequirements, States
 from ksched_cli.autoscale.karpenter.resources import Columns, ResourceAmount, requests_for_pods, subtracted
@@ -67,7 +67,7 @@ class ExistingNodes:
             overcommitted.append(any(each.milli < 0 for each in free.values()))
             ports, volumes = HostPortUsage(), VolumeUsage(on_node.volume_limits)
             for pod, claims in on_node.pods:
-                ports.set((pod.metadata.namespace, pod.metadata.name), host_ports_of(pod))
+                ports.set((pod.metadata.namespace, pod.metadata.name), held_ports_of(pod))
                 volumes.add(claims)
             state = states.numbered(LabelRequirements.of_labels(node.labels).without(HOSTNAME))
             host = hosts.number(node.hostname)

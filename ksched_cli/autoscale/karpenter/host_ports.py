@@ -34,7 +34,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return found.ipv4_mapped or found if isinstance(found, ipaddress.IPv6Address) else found
 
 
-def host_ports_of(pod: Pod) -> tuple[HeldPort, ...]:
+def held_ports_of(pod: Pod) -> tuple[HeldPort, ...]:
     """GetHostPorts: ports of containers, not of init containers. No address means all addresses."""
     return tuple(
         HeldPort(port.host_ip or "0.0.0.0", port.host_port, port.protocol or "TCP")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ksched_cli.api.core import Pod, PodAffinityTerm, Taint
-from ksched_cli.autoscale.karpenter.host_ports import HeldPort, PodKey, host_ports_of
+from ksched_cli.autoscale.karpenter.host_ports import HeldPort, PodKey, held_ports_of
 from ksched_cli.autoscale.karpenter.instance_types import Mask
 from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, LabelRequirement, States
@@ -83,7 +83,7 @@ class PendingClass:
         self.labels_number = labels_number
         self.amounts: Amounts = requests_for_pods([pod])
         self.requests: Vector = columns.vector(self.amounts)
-        self.ports: tuple[HeldPort, ...] = host_ports_of(pod)
+        self.ports: tuple[HeldPort, ...] = held_ports_of(pod)
         self.volumes = volumes
         self.has_claims = any(each.resources.claims for each in (*spec.containers, *spec.init_containers))
         together = affinity.pod_affinity if affinity is not None else None

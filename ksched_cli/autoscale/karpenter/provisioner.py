@@ -23,6 +23,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Namespace, Node, NodeSelectorRequirement, Pod
 from ksched_cli.api.karpenter import NodeClaim as NodeClaimObject
 from ksched_cli.api.karpenter import NodePool, is_true
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget
 from ksched_cli.autoscale.instance_types.catalog import InstanceType, Offering
@@ -67,7 +68,6 @@ from ksched_cli.autoscale.karpenter.state import (
     is_protected,
     is_provisionable,
     is_reschedulable,
-    is_terminal,
     is_terminating,
     state_nodes,
 )

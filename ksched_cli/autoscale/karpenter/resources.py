@@ -102,11 +102,11 @@ def with_overrides(own: Amounts, others: Amounts) -> Amounts:
 
 def requests_for_pods(pods: Iterable[Pod]) -> Amounts:
     """RequestsForPods: the sum of requests, and how many pods there are."""
-    listed = [pod_requests(pod) for pod in pods]
+    listed = [ceiling_requests(pod) for pod in pods]
     return {**merged(*listed), "pods": ResourceAmount(1000 * len(listed), _EXPONENT)}
 
 
-def pod_requests(pod: Pod) -> Amounts:
+def ceiling_requests(pod: Pod) -> Amounts:
     """Ceiling(pod).Requests (resourcehelper.PodRequests), in the formats of the manifest."""
     amounts = requests_of(pod, use_status=False)
     forms = dict(_forms(pod))

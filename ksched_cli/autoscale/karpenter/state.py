@@ -15,6 +15,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.karpenter import NodeClaim as NodeClaimObject
 from ksched_cli.api.karpenter import is_true
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.autoscale.karpenter.labels import DO_NOT_DISRUPT, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
@@ -118,10 +119,6 @@ def state_nodes(nodes: Iterable[Node], claims: Iterable[NodeClaimObject]) -> lis
 
 
 # Pods
-
-
-def is_terminal(pod: Pod) -> bool:
-    return pod.status.phase in ("Failed", "Succeeded")
 
 
 def is_terminating(pod: Pod) -> bool:

@@ -84,7 +84,7 @@ def bound_to(affinity: Affinity | None, node: str) -> Affinity:
     )
 
 
-def node_of(pod: Pod) -> str:
+def daemon_node_of(pod: Pod) -> str:
     """util.GetTargetNodeName: where the pod is, or where it is meant to go."""
     if pod.spec.node_name:
         return pod.spec.node_name

@@ -18,9 +18,9 @@ from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import (
     bound_to,
+    daemon_node_of,
     daemon_spec,
     daemon_tolerations,
-    node_of,
     should_run,
 )
 from ksched_cli.controlplane.controllers.deployment import scaled_value
@@ -102,7 +102,7 @@ class DaemonNodes:
     # What has changed
 
     def pod_changed(self, pod: Pod) -> None:
-        name = node_of(pod)
+        name = daemon_node_of(pod)
         if name:
             self._pods.put(name, identity_of(pod), None)
             self._changed[name] = None

@@ -14,7 +14,7 @@ from ksched_cli.api.object_facts import is_active, is_terminal, uid_of_pod
 from ksched_cli.api.workloads import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
-from ksched_cli.controlplane.controllers.daemon_pods import node_of
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_node_of
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import copied, uid_of
@@ -206,7 +206,7 @@ class StandIn(Controller):
         if pod is None or owner is None or not self._is_absent(owner):
             return
         namespace, name = pod.metadata.namespace, pod.metadata.name
-        if owner[0] == "DaemonSet" and self.store.get(Node, node_of(pod)) is None:
+        if owner[0] == "DaemonSet" and self.store.get(Node, daemon_node_of(pod)) is None:
             return
         if owner[0] == _KEEPS_THE_NAME:
             if self.store.get(Pod, name, namespace) is not None:

@@ -27,7 +27,7 @@ from ksched_cli.controlplane.controllers.nodelifecycle import NodeLifecycleContr
 from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, wanted_replicas
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.store import Identity, identity_of
-from ksched_cli.controlplane.work import Controller, PodChange, WorkQueue, pod_change
+from ksched_cli.controlplane.work import Controller, PodChangeKind, WorkQueue, pod_change
 from ksched_cli.sources.loaded import resource_of
 
 SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
@@ -168,11 +168,11 @@ class Controllers:
             DisruptionController(api, queue),
         )
         # Of the version of the catalog that stands beside it.
-        self._by_change: dict[type[Any] | PodChange, tuple[Controller, ...]] = {}
+        self._by_change: dict[type[Any] | PodChangeKind, tuple[Controller, ...]] = {}
         self._version = -1
         api.watch(self._changed, self._created)
 
-    def _watching(self, change: type[Any] | PodChange) -> tuple[Controller, ...]:
+    def _watching(self, change: type[Any] | PodChangeKind) -> tuple[Controller, ...]:
         """The controllers that such a change of a pod, or a change of an object of another kind, may concern, as the
         objects are now."""
         version = self._store.catalog.version
@@ -184,7 +184,7 @@ class Controllers:
             self._by_change[change] = found
         return found
 
-    def _may_concern(self, controller: Controller, change: type[Any] | PodChange) -> bool:
+    def _may_concern(self, controller: Controller, change: type[Any] | PodChangeKind) -> bool:
         kind = Pod if isinstance(change, str) else change
         if controller.informers and kind not in controller.informers:
             return False

@@ -53,7 +53,7 @@ def ordinal_of(name: str) -> tuple[str, int]:
     return (parent, int(number)) if dash and number.isascii() and number.isdecimal() else ("", -1)
 
 
-def max_unavailable(item: StatefulSet) -> int:
+def stateful_max_unavailable(item: StatefulSet) -> int:
     """getStatefulSetMaxUnavailable: of a percentage at least one."""
     strategy = item.spec.update_strategy
     value = strategy.rolling_update.max_unavailable if strategy and strategy.rolling_update else None
@@ -316,7 +316,7 @@ class StatefulSetController(Controller):
         rolled = [pod for pod in reversed(sync.replicas[partition(sync.item) :]) if self._is_old(sync, pod)]
         lost = [pod for pod in rolled if sync.is_unavailable(pod)] if parallel else []
         more = [pod for pod in rolled if not (parallel and sync.is_unavailable(pod))]
-        left = max(0, max_unavailable(sync.item) - len(unavailable))
+        left = max(0, stateful_max_unavailable(sync.item) - len(unavailable))
         for pod in (*lost, *more[:left]):
             self.api.delete(pod, why=f"old revision of StatefulSet {sync.item.metadata.name}")
 

@@ -52,7 +52,7 @@ from ksched_cli.plan.reasons.codes import (
     WAITS_FOR_JOBS,
     all_codes,
     code_of_admission,
-    plugins_of,
+    plugins_of_code,
 )
 from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from ksched_cli.plan.reasons.rules import (
@@ -282,7 +282,7 @@ class WorkloadCases:
             name = pod.spec.node_name
             if name and self._plane.store.get(Node, name) is None and uid_of_pod(pod) in self._run.world.recorder.lives:
                 code = all_codes()[NO_SUCH_NODE]
-                case = _case(RejectionCause(code, plugins_of(code)[0]), pod, f'there is no node "{name}"')
+                case = _case(RejectionCause(code, plugins_of_code(code)[0]), pod, f'there is no node "{name}"')
                 case.is_sentence = True
                 yield pod.metadata.name, case
 

@@ -430,7 +430,7 @@ class PodTrace:
 Traces = defaultdict[str, PodTrace]
 
 
-def trace(
+def trace_causes(
     rule_path: RulePath, loaded: Loaded, pods: Collection[str], places: Mapping[str, str] | None = None
 ) -> Traces:
     """Run the world of the first rule set until rest, and compare the two ends of the rule path for these pods.
@@ -474,14 +474,14 @@ def with_causes(found: Diff, everything: Diff, rule_path: RulePath, loaded: Load
     if changes:
         evictors = _evictors(before), _evictors(after)
         pods = {name for change in changes for name in change.pods}
-        forth = trace(rule_path, loaded, pods.union(*(each.values() for each in evictors)))
+        forth = trace_causes(rule_path, loaded, pods.union(*(each.values() for each in evictors)))
         left = {
             change.after.pod: change.before.node
             for change in changes
             if change.before and change.after and not forth[change.before.pod].deciders
         }
         # Some rules only decide otherwise in the state after, once other pods have moved or hold other devices.
-        back = trace(rule_path.back, loaded, left, left) if left else Traces(PodTrace)
+        back = trace_causes(rule_path.back, loaded, left, left) if left else Traces(PodTrace)
         assigned = _Assignment(everything, forth, back, evictors)
         changes = tuple(replace(each, cause=assigned.cause(each)) for each in changes)
     return replace_fields(found, changes=changes, rules=_tallies(changes, rule_path))

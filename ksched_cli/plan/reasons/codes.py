@@ -395,7 +395,7 @@ def all_codes() -> Mapping[str, ReasonCode]:
     return {each.code: each for each in sorted(codes, key=lambda each: each.code)}
 
 
-def plugins_of(code: ReasonCode) -> tuple[str, ...]:
+def plugins_of_code(code: ReasonCode) -> tuple[str, ...]:
     """The plugins and admissions that reject pods with the code."""
     found = [
         plugin.name

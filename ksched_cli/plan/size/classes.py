@@ -120,11 +120,11 @@ class Surveyor:
                     self._unusable.setdefault(shape.title, f"{info.key} of a DaemonSet does not fit: {reason}")
 
     def _daemons_on(self, daemons: Sequence[int], row: int) -> list[PodInfo]:
-        from ksched_cli.controlplane.controllers.daemon_pods import node_of
+        from ksched_cli.controlplane.controllers.daemon_pods import daemon_node_of
 
         name = self._cluster.nodes.names[row]
         infos = (self._cluster.pods.infos[each] for each in daemons)
-        return [info for info in infos if node_of(info.pod) == name]
+        return [info for info in infos if daemon_node_of(info.pod) == name]
 
     def _by_spec(self) -> list[list[int]]:
         found: defaultdict[Hashable, list[int]] = defaultdict(list)

@@ -16,7 +16,7 @@ from ksched_cli.api.object_facts import uid_of_pod
 from ksched_cli.api.workloads import DaemonSet, PriorityClass
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.admission.pods import admit_priority
-from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, node_of, should_run
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_node_of, daemon_spec, should_run
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.engine.decision import Decision
@@ -89,12 +89,12 @@ class NewNodes:
         if not self._spec.stores_all_fields:
             created = as_stored(created, self._spec.release, self._spec.gates)
         for pod in created:
-            name = node_of(pod)
+            name = daemon_node_of(pod)
             own = self._daemons.setdefault(name, []) if name in self._nodes else self.on_old_nodes
             own.append(pod)
 
     def _observe(self, old: Any, new: Any) -> None:
-        if old is None and isinstance(new, Pod) and node_of(new):
+        if old is None and isinstance(new, Pod) and daemon_node_of(new):
             self._created.append(replace(new, metadata=replace(new.metadata, uid=uid_of_pod(new))))
 
 
@@ -208,7 +208,7 @@ class SizingTrials:
         return Attempt(dict(counts), placed, unplaced, lost, shape_of, cut, ties, columns)
 
     def _daemon(self, decision: Decision, shape_of: Mapping[str, NodeShape]) -> UnplacedDaemon:
-        node = node_of(self.info(decision.pod_row).pod)
+        node = daemon_node_of(self.info(decision.pod_row).pod)
         return UnplacedDaemon(decision.pod.key, node, node in shape_of, decision.rejection)
 
     def waiting(self, attempt: Attempt) -> list[UnplacedPod]:

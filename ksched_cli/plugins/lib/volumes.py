@@ -365,7 +365,7 @@ def _gce_location(zones: str) -> str:
     return f"zones/{names[0] or 'UNSPECIFIED'}"
 
 
-def zones_of(volume: PersistentVolume, release: Release) -> str:
+def zones_by_label(volume: PersistentVolume, release: Release) -> str:
     """The zones by either label, or, as drivers of older minors expect, by the beta label alone."""
     labels = volume.metadata.labels
     ga_zone = labels.get(_ZONE, "") if MigrationRules.of(release).reads_zones_without_beta else ""

@@ -14,7 +14,7 @@ from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, nodes_part, omissions
-from ksched_cli.report.view.ends import draws_notes, final_pods, rollouts, span
+from ksched_cli.report.view.ends import draws_notes, final_pods_section, rollouts, span
 from ksched_cli.report.view.model import (
     TONES,
     Line,
@@ -225,7 +225,7 @@ def view(found: CheckDocument) -> View:
             *_losses(found.losses),
             *sections_of(found.autoscaling, found.coverage),
             *rollouts(found.finished or {}),
-            final_pods(found.final),
+            final_pods_section(found.final),
             *_ignored(found.ignored),
             zone_bars(found.node_table),
         ],

@@ -24,7 +24,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.lines import write_row
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part, omissions, stats_entry
-from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods
+from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods_section
 from ksched_cli.report.view.model import (
     TONES,
     Figure,
@@ -246,7 +246,7 @@ def _single(found: DrainDocument) -> View:
             *_displaced(found.displaced),
             *_budgets(found.budgets),
             *sections_of(found.autoscaling, found.coverage),
-            final_pods(found.final),
+            final_pods_section(found.final),
             zone_bars(found.node_table),
         ],
         rows=[(" ".join(node.node for node in nodes), found.result)],

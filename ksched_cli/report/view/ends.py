@@ -98,7 +98,7 @@ def moved_pods(final: Any) -> list[Mapping[str, Any]]:
     return sorted(moved, key=lambda each: (each["state"] not in UNPLACED, each["state"] == "gone", each["pod"]))
 
 
-def final_pods(final: Any, place: Place = "page", reasons: Mapping[str, str] = NO_REASONS) -> Section:
+def final_pods_section(final: Any, place: Place = "page", reasons: Mapping[str, str] = NO_REASONS) -> Section:
     """The table of the pods that the run changed. `reasons` of pods without a node stand in place of their messages,
     except with -o wide and on a page. On a terminal, pods of one workload with one reason share a row."""
 

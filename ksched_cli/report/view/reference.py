@@ -10,7 +10,7 @@ import yaml
 from msgspec import to_builtins
 
 from ksched_cli.framework.reasons import ReasonCode
-from ksched_cli.plan.reasons.codes import plugins_of
+from ksched_cli.plan.reasons.codes import plugins_of_code
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.model import Facts, Line, Section, Step, Steps, Table, View, columns
 
@@ -130,7 +130,7 @@ def codes_document(found: ReasonCodes, options: RenderOptions) -> list[dict[str,
             "title": each.title,
             "meaning": each.meaning,
             "advice": list(each.advice),
-            "plugins": list(plugins_of(each)),
+            "plugins": list(plugins_of_code(each)),
         }
         for each in found.codes
     ]
@@ -147,7 +147,7 @@ def _code(code: ReasonCode) -> Step:
     """A code with its meaning and what to do."""
     lines = [Line(f"{code.title[0].upper()}{code.title[1:]}. {code.meaning}"), Line("What to do:")]
     lines += [Line(f"- {each}", indent=1) for each in code.advice]
-    plugins = plugins_of(code)
+    plugins = plugins_of_code(code)
     lines += [Line(f"Reported by {', '.join(plugins)}.", aside=True)] if plugins else []
     return Step(f"{code.code} {code.name}", lines, f"({code.level})")
 

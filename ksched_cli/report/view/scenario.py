@@ -21,7 +21,7 @@ from ksched_cli.report.view.ends import (
     WorldPart,
     draws_text,
     ending_lines,
-    final_pods,
+    final_pods_section,
     rollouts,
     timeline,
 )
@@ -167,10 +167,10 @@ def _verdict(found: ScenarioRunDocument, checks: int, failed: int) -> tuple[str,
 def _end(found: ScenarioRunDocument, last: Sequence[PodPart]) -> Iterator[Section]:
     """How the cluster is in the end; without a timeline on a page only."""
     if found.settled is None or found.timeline is None:
-        yield final_pods(found.final)
+        yield final_pods_section(found.final)
         return
     yield Section("ending", "The end", ending_lines(found.settled))
-    yield final_pods(found.final, "everywhere", simulate.reasons_of(last))
+    yield final_pods_section(found.final, "everywhere", simulate.reasons_of(last))
     yield timeline(found.timeline, found.settled.seconds, found.final)
 
 

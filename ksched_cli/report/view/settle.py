@@ -22,7 +22,7 @@ from ksched_cli.report.view.ends import (
     WorldPart,
     doubt,
     draws_notes,
-    final_pods,
+    final_pods_section,
     moved_pods,
     rollouts,
     timeline,
@@ -75,7 +75,7 @@ def view(found: SettledDocument) -> View:
             counting(found.stats["nodes"], "node"),
         ],
         sections=[
-            final_pods(found.final, "everywhere", simulate.reasons_of(found.pods)),
+            final_pods_section(found.final, "everywhere", simulate.reasons_of(found.pods)),
             timeline(found.timeline, found.settled.seconds, found.final),
             node_map(found.node_table, simulate.MAP_INTRO, partial(simulate.placed_data, found.pods)),
             simulate.pods_section(found.pods, found.node_table, "Last cycle of each pod", found.failure_kinds),

@@ -88,7 +88,7 @@ class PodManifest:
         return ManifestChange(place, "append" if appends else "set", operation["value"])
 
 
-def manifest_of(pod: Pod, store: Store, manifests: Sequence[Loaded]) -> PodManifest | None:
+def manifest_of_pod(pod: Pod, store: Store, manifests: Sequence[Loaded]) -> PodManifest | None:
     """None if the pod comes from no manifest. The last manifest wins, as the last one that is applied does."""
     wanted = {identity_of(pod), top_owner(store, pod), *owners(store, pod)}
     for loaded in reversed(manifests):
@@ -335,7 +335,7 @@ class FixTrials:
         self._workload = "/".join(self.changes.source.owner)
         self._own = OwnPods(self._subject.pod, self._world, self.changes.source)
         self._certain = CertainPods(self._world) if self._own.leading_cycles() else None
-        self.manifest: PodManifest | None = manifest_of(self._subject.pod, self.store, situation.manifests)
+        self.manifest: PodManifest | None = manifest_of_pod(self._subject.pod, self.store, situation.manifests)
         # The run without any change, beside the trials.
         self._copy: Copy[TrialResult] | None = None
         self._begin()
