@@ -176,8 +176,8 @@ class Cluster:
         return node_row
 
     def preempt(self, pod_rows: Iterable[int]) -> None:
-        """Evicted pods keep their places until they are gone, but count as leaving. Those that are leaving already are
-        let be (Executor.prepareCandidate)."""
+        """Evicted pods keep their places until they are deleted, and count as terminating. Pods that terminate already
+        are left alone (Executor.prepareCandidate)."""
         terminating = self.pods.terminating
         for pod_row in pod_rows:
             if not terminating.item(pod_row):
@@ -185,7 +185,7 @@ class Cluster:
                 self.terminate(pod_row)
 
     def terminate(self, pod_row: int) -> None:
-        """The pod has been deleted and is on its way out."""
+        """The pod has a deletion timestamp: it is terminating."""
         node_row = self.pods.terminate(pod_row)
         if node_row != NOWHERE:
             self.journal.append(node_row)

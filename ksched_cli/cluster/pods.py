@@ -241,7 +241,7 @@ class PodTable:
         self._set_info(row, info)
         same_spec = info.pod.spec is before.pod.spec and info.labels is before.labels
         if same_spec and info.takes_as_much_as(before):
-            self._terminating[row] = _is_leaving(info)
+            self._terminating[row] = _is_terminating(info)
         else:
             self._describe(row, info)
 
@@ -262,7 +262,7 @@ class PodTable:
         self.node_row[placed] = new_row[self.node_row[placed]]
 
     def terminate(self, row: int) -> int:
-        """The pod is leaving; the node row that it is on."""
+        """Mark the pod as terminating; the node row that it is on."""
         self._undo.note(self._set_terminating, row, self._terminating.item(row))
         self._terminating[row] = True
         return self._node_row.item(row)
@@ -299,7 +299,7 @@ class PodTable:
         facts = self._facts(info)
         self._namespace[row], self._label_set[row], self._priority[row] = facts[:3]
         self._has_ports[row], self._has_affinity[row] = facts[3:]
-        self._terminating[row] = _is_leaving(info)
+        self._terminating[row] = _is_terminating(info)
         self.shapes.note(row, info)
 
     def _grow(self, size: int) -> None:
@@ -313,7 +313,7 @@ class PodTable:
         self._has_affinity = cast(BoolColumn, grown(self._has_affinity, size))
 
 
-def _is_leaving(info: PodInfo) -> bool:
+def _is_terminating(info: PodInfo) -> bool:
     return info.pod.metadata.deletion_timestamp is not None
 
 

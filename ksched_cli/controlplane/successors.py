@@ -39,7 +39,7 @@ class Successors:
             return
         if old is None:
             self._pair(owner, pod)
-        elif _is_leaving(new) and not _is_leaving(old):
+        elif _is_terminating(new) and not _is_terminating(old):
             name = old.metadata.name
             self._lost.put(owner, name if name not in self._lost.get(owner, ()) else uid_of_pod(old), old)
 
@@ -82,7 +82,7 @@ class Successors:
         raise AssertionError("count() never ends")
 
 
-def _is_leaving(pod: Pod | None) -> bool:
+def _is_terminating(pod: Pod | None) -> bool:
     """Whether the pod has been deleted, gracefully or at once."""
     return pod is None or pod.metadata.deletion_timestamp is not None
 

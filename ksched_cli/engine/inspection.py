@@ -70,7 +70,7 @@ class Inspection:
             yield self.state
             return
         everywhere = NodeRows(self.runtime.cluster)
-        others = np.array(self.runtime.rivals(self.pod, everywhere)[row], dtype=np.int64)
+        others = np.array(self.runtime.nominated_beside(self.pod, everywhere)[row], dtype=np.int64)
         state = self.runtime.clone(self.state)
         with Sandbox(self.runtime.cluster) as sandbox:
             for index, other in enumerate(others.tolist()):
@@ -114,20 +114,20 @@ def _ask_pre_filters(inspection: Inspection) -> None:
 def _judgements(inspection: Inspection) -> Iterator[Judgement]:
     runtime, state, pod = inspection.runtime, inspection.state, inspection.pod
     everywhere = NodeRows(runtime.cluster)
-    rivals = runtime.rivals(pod, everywhere)
+    nominated = runtime.nominated_beside(pod, everywhere)
     for plugin in runtime.profile.filter:
         if plugin.name in state.skip_filter:
             continue
-        statuses, among_rivals = NodeStatuses(len(everywhere)), NodeStatuses(len(everywhere))
+        statuses, beside_nominated = NodeStatuses(len(everywhere)), NodeStatuses(len(everywhere))
         beside = np.zeros(len(everywhere), dtype=np.bool_)
         try:
             passed = runtime.run_filter((plugin,), state, pod, everywhere, statuses)
-            refused = runtime.refused_beside((plugin,), state, pod, rivals, among_rivals) if rivals else set()
+            refused = runtime.refused_beside((plugin,), state, pod, nominated, beside_nominated) if nominated else set()
         except CycleError as problem:
             yield Judgement(plugin, NodeStatuses(len(everywhere)), beside, str(problem))
             continue
         if refused:
             rows = np.array(sorted(refused), dtype=np.int64)
-            statuses.take_over(among_rivals, rows)
+            statuses.take_over(beside_nominated, rows)
             beside[rows] = passed.mask()[rows]
         yield Judgement(plugin, statuses, beside)

@@ -75,14 +75,14 @@ class CycleState:
 class TrialRules(msgspec.Struct, frozen=True):
     """What the filters in force (`names`) mean for a trial in which pods come and go. `followers` follow each move in
     their states. `row_scoped`: every filter looks at one node alone. `usage_only`: none reads more of the pods there
-    than what they request and how many they are. `settled` are the filters that more than the node object matters to.
-    `signature` is all of the pod that the filters go by, None where it does not settle their verdict on a row."""
+    than what they request and how many they are. `pod_dependent` are the filters that more than the node object matters
+    to. `signature` is all of the pod that the filters go by, None where it does not settle their verdict on a row."""
 
     names: tuple[str, ...]
     followers: tuple[PreFilterPlugin[Any], ...]
     row_scoped: bool
     usage_only: bool
-    settled: tuple[FilterPlugin[Any], ...]
+    pod_dependent: tuple[FilterPlugin[Any], ...]
     signature: Hashable | None
 
 
@@ -262,7 +262,7 @@ class Runtime:
         states, skipped = state.filter_states, state.skip_filter
         return [each for each in self._following if each.name in states and each.name not in skipped]
 
-    def unnoticed(self, state: CycleState, pod: PodInfo, other: int) -> bool:
+    def is_irrelevant(self, state: CycleState, pod: PodInfo, other: int) -> bool:
         """Whether no PreFilter extension in force (AddPod, RemovePod) changes its state for this other pod."""
         states = state.filter_states
         followers = self.trial_rules(state, pod).followers
@@ -414,9 +414,9 @@ class Runtime:
         """RunFilterPluginsWithNominatedPods: a node must do both with and without the pods nominated to it. As in Go, a
         node where the pod does not fit beside the others is not tried without them."""
         if self.nominator.nodes():
-            rivals = self.rivals(pod, nodes)
-            if rivals:
-                refused = self.refused_beside(plugins, state, pod, rivals, statuses)
+            nominated = self.nominated_beside(pod, nodes)
+            if nominated:
+                refused = self.refused_beside(plugins, state, pod, nominated, statuses)
                 if refused:
                     nodes = nodes.select(np.array([row not in refused for row in nodes.rows.tolist()], dtype=np.bool_))
                 if not len(nodes.rows):
@@ -428,29 +428,30 @@ class Runtime:
         plugins: Sequence[FilterPlugin[Any]],
         state: CycleState,
         pod: PodInfo,
-        rivals: Mapping[int, list[int]],
+        nominated: Mapping[int, list[int]],
         statuses: NodeStatuses | None,
     ) -> set[int]:
         """addGENominatedPods and the filters after it: the nodes that do not take the pod beside those that are
         nominated to them."""
-        rules, refused = self.trial_rules(state, pod), set(rivals)
+        rules, refused = self.trial_rules(state, pod), set(nominated)
         # All at once where what comes to one node means nothing to another.
-        for batch in [list(rivals)] if rules.row_scoped else [[row] for row in rivals]:
-            come = [(other, row) for row in batch for other in rivals[row]]
+        for batch in [list(nominated)] if rules.row_scoped else [[row] for row in nominated]:
+            come = [(other, row) for row in batch for other in nominated[row]]
             added, where = np.array(come, dtype=np.int64).T
             nodes = NodeRows(self.cluster, np.array(batch, dtype=np.int64))
             with UsageSandbox(self.cluster) if rules.usage_only else Sandbox(self.cluster) as sandbox:
-                crowded = self.clone(state) if rules.followers else state
+                state_with_nominated = self.clone(state) if rules.followers else state
                 if rules.followers:
                     for index, (other, row) in enumerate(come):
                         sandbox.move(added[index : index + 1], where[index : index + 1], 1)
-                        self.add_pod(crowded, pod, other, row)
+                        self.add_pod(state_with_nominated, pod, other, row)
                 else:
                     sandbox.move(added, where, 1)
-                refused.difference_update(self.run_filter(plugins, crowded, pod, nodes, statuses).rows.tolist())
+                passed = self.run_filter(plugins, state_with_nominated, pod, nodes, statuses)
+                refused.difference_update(passed.rows.tolist())
         return refused
 
-    def rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
+    def nominated_beside(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
         waiting = self.nominator.nodes()
         if not waiting:
@@ -463,12 +464,12 @@ class Runtime:
             mask = nodes.mask()
             contested = [row for node in waiting if (row := row_of.get(node)) is not None and mask[row]]
         mine, uid = pod.priority, pod.uid
-        rivals: dict[int, list[int]] = {}
+        nominated: dict[int, list[int]] = {}
         for row in contested:
             for other in self.nominator.nominated_on(names[row]) if names[row] in waiting else ():
                 if infos[other].priority >= mine and node_row.item(other) == NOWHERE and infos[other].uid != uid:
-                    rivals.setdefault(row, []).append(other)
-        return rivals
+                    nominated.setdefault(row, []).append(other)
+        return nominated
 
     # PreScore and Score
 

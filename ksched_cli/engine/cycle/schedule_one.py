@@ -240,7 +240,7 @@ class Cycle(Logged):
         self.skips_post_filter = False
 
     def schedule_one(self, runtime: Runtime, pod_row: int) -> Decision:
-        """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as leaving."""
+        """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as terminating."""
         pod = self.cluster.pods.infos[pod_row]
         if pod.pod.metadata.deletion_timestamp is not None:
             return Decision(pod_row, pod, "skipped")
@@ -626,7 +626,7 @@ class Cycle(Logged):
         return last, Status(Code.UNSCHEDULABLE, tuple(reasons))
 
     def _nominate(self, decision: Decision, result: PostFilterResult) -> None:
-        """The victims are on their way out, the pod waits for their node, and weaker pods wait no longer. Without a
+        """The victims terminate, the pod waits for their node, and weaker pods wait no longer. Without a
         result a nomination stays."""
         if not result.nominated_node:
             self.nominator.delete(decision.pod_row)

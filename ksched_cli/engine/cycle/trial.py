@@ -36,11 +36,11 @@ class CycleTrial:
         self._statuses = None if runtime.profile.checks_all_filters else statuses
         self.row_scoped, self.signature = rules.row_scoped, rules.signature
         self._sandbox = UsageSandbox(runtime.cluster) if rules.usage_only else Sandbox(runtime.cluster)
-        self._known_unnoticed: dict[int, bool] = {}
+        self._irrelevant: dict[int, bool] = {}
         self._passed_once: set[int] = set()
-        self._invited: set[int] = set()
+        self._nominated_added: set[int] = set()
         # By node, the nominated pods that came there, and the node for each of them.
-        self._guests: dict[int, tuple[RowColumn, RowColumn]] = {}
+        self._nominated_pods: dict[int, tuple[RowColumn, RowColumn]] = {}
 
     def __enter__(self) -> CycleTrial:
         return self
@@ -96,7 +96,7 @@ class CycleTrial:
 
     def _move(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
         """Plugins that follow the moves see the columns as they are after each."""
-        if not self._rules.followers or all(map(self._unnoticed, pod_rows.tolist())):
+        if not self._rules.followers or all(map(self._is_irrelevant, pod_rows.tolist())):
             self._sandbox.move(pod_rows, node_rows, sign)
             return
         follow = self._runtime.add_pod if sign > 0 else self._runtime.remove_pod
@@ -104,10 +104,10 @@ class CycleTrial:
             self._sandbox.move(pod_rows[index : index + 1], node_rows[index : index + 1], sign)
             follow(self._state, self._pod, pod_row, node_row)
 
-    def _unnoticed(self, pod_row: int) -> bool:
-        known = self._known_unnoticed.get(pod_row)
+    def _is_irrelevant(self, pod_row: int) -> bool:
+        known = self._irrelevant.get(pod_row)
         if known is None:
-            known = self._known_unnoticed[pod_row] = self._runtime.unnoticed(self._state, self._pod, pod_row)
+            known = self._irrelevant[pod_row] = self._runtime.is_irrelevant(self._state, self._pod, pod_row)
         return known
 
     def filter(self, rows: RowColumn) -> Verdict:
@@ -147,20 +147,20 @@ class CycleTrial:
             return runtime.run_filter_with_nominated(self._filters, state, self._pod, nodes, statuses)
         listed = nodes.rows.tolist()
         if runtime.nominator.nodes():
-            self._invite([row for row in listed if row not in self._invited])
+            self._add_nominated([row for row in listed if row not in self._nominated_added])
         # Where all filters passed once, filters that ignore pods on the node need not run again.
-        filters = rules.settled if self._passed_once.issuperset(listed) else self._undecided(nodes.rows)
+        filters = rules.pod_dependent if self._passed_once.issuperset(listed) else self._undecided(nodes.rows)
         passed = runtime.run_filter(filters, state, self._pod, nodes, statuses)
-        beside = [row for row in passed.rows.tolist() if row in self._guests] if self._guests else []
+        beside = [row for row in passed.rows.tolist() if row in self._nominated_pods] if self._nominated_pods else []
         if not beside:
             return passed
-        guests, where = self._guests_on(beside)
-        self._sandbox.move(guests, where, -1)
+        nominated, where = self._nominated_on(beside)
+        self._sandbox.move(nominated, where, -1)
         try:
             alone = NodeRows(self._cluster, np.array(beside, dtype=np.int64))
-            alone = runtime.run_filter(rules.settled, state, self._pod, alone, statuses)
+            alone = runtime.run_filter(rules.pod_dependent, state, self._pod, alone, statuses)
         finally:
-            self._sandbox.move(guests, where, 1)
+            self._sandbox.move(nominated, where, 1)
         if len(alone.rows) == len(beside):
             return passed
         refused = set(beside).difference(alone.rows.tolist())
@@ -178,25 +178,25 @@ class CycleTrial:
             # Others than filters reject nodes, too, before or after all of them.
             return filters
         first = min(map(names.index, rejected_by), default=0)
-        return [plugin for at, plugin in enumerate(filters) if at >= first or plugin in self._rules.settled]
+        return [plugin for at, plugin in enumerate(filters) if at >= first or plugin in self._rules.pod_dependent]
 
-    def _invite(self, new: Sequence[int]) -> None:
+    def _add_nominated(self, new: Sequence[int]) -> None:
         """Pods that are nominated to these nodes come there for the rest of the trial: they are filtered again and
         again, and stay where they are while others go and come back."""
         if not new:
             return
-        self._invited.update(new)
-        rivals = self._runtime.rivals(self._pod, NodeRows(self._cluster, np.array(new, dtype=np.int64)))
-        for row, others in rivals.items():
-            self._guests[row] = np.array(others, dtype=np.int64), np.full(len(others), row)
-        if rivals:
-            self._sandbox.move(*self._guests_on(list(rivals)), 1)
+        self._nominated_added.update(new)
+        nominated = self._runtime.nominated_beside(self._pod, NodeRows(self._cluster, np.array(new, dtype=np.int64)))
+        for row, others in nominated.items():
+            self._nominated_pods[row] = np.array(others, dtype=np.int64), np.full(len(others), row)
+        if nominated:
+            self._sandbox.move(*self._nominated_on(list(nominated)), 1)
 
-    def _guests_on(self, rows: Sequence[int]) -> tuple[RowColumn, RowColumn]:
+    def _nominated_on(self, rows: Sequence[int]) -> tuple[RowColumn, RowColumn]:
         if len(rows) == 1:
-            return self._guests[rows[0]]
-        guests, where = zip(*[self._guests[row] for row in rows], strict=True)
-        return np.concatenate(guests), np.concatenate(where)
+            return self._nominated_pods[rows[0]]
+        nominated, where = zip(*[self._nominated_pods[row] for row in rows], strict=True)
+        return np.concatenate(nominated), np.concatenate(where)
 
 
 def _turns(homes: RowColumn) -> list[RowColumn]:
