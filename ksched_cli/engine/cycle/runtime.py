@@ -137,7 +137,8 @@ class PreFilterOutcome(msgspec.Struct):
 
 
 class Scores(msgspec.Struct):
-    """The scores of some nodes by plugin, and the weighted sum of the normalized ones."""
+    """The scores of some nodes by plugin, and the weighted sum of the normalized ones, which may be one of them.
+    Not to be written to."""
 
     raw: dict[str, Int64Column]
     normalized: dict[str, Int64Column]
@@ -506,7 +507,7 @@ class Runtime:
         are known. With `normalizes` off, a plugin that normalizes gives raw scores only, and no part of the sum."""
         raw: dict[str, Int64Column] = {}
         normalized: dict[str, Int64Column] = {}
-        total, size = np.zeros(len(nodes.rows), dtype=np.int64), len(nodes.rows)
+        total, size = None, len(nodes.rows)
         for plugin in plugins:
             name = plugin.name
             if name in state.skip_score:
@@ -534,8 +535,9 @@ class Runtime:
             if not MIN_NODE_SCORE <= farthest <= MAX_NODE_SCORE:
                 raise self._out_of_range(name, pod, nodes, scores)
             normalized[name], weight = scores, self._weights[name]
-            total += scores if weight == 1 else scores * weight
-        return Scores(raw, normalized, total)
+            weighted = scores if weight == 1 else scores * weight
+            total = weighted if total is None else total + weighted
+        return Scores(raw, normalized, np.zeros(size, dtype=np.int64) if total is None else total)
 
     def _out_of_range(self, plugin: str, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> CycleError:
         outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
