@@ -11,9 +11,10 @@ import pytest
 
 from ksched_cli.cli.help_layout import commands_of
 from ksched_cli.cli.main import EVERY, program_with
+from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator
 from ksched_cli.whatif import edits
-from ksched_cli.whatif.edits.lib.edit import EditSpec, edit_specs
+from ksched_cli.whatif.edits.lib.edit import EditSpec, edit_specs, parse_arguments
 from ksched_cli.whatif.scenario import schema
 from tests.whatif.edit_stub import STUB, stub
 
@@ -63,3 +64,31 @@ def test_the_stub_of_the_methods_is_that_of_the_edits() -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         STUB.write_text(stub())
     assert STUB.read_text() == stub()
+
+
+def named(flag: str) -> EditSpec:
+    return next(each for each in edit_specs() if each.flag == flag)
+
+
+@pytest.mark.parametrize(
+    ("flag", "arguments", "written"),
+    [
+        pytest.param("clone-node", ("n", 2), ["--clone-node n=2"], id="clones"),
+        pytest.param("clone-node", ("n",), ["--clone-node n"], id="one clone"),
+        pytest.param("hpa", ("max",), ["--hpa max"], id="a bound"),
+    ],
+)
+def test_arguments_of_python(flag: str, arguments: tuple[object, ...], written: list[str]) -> None:
+    assert [str(each) for each in parse_arguments(named(flag), *arguments)] == written
+
+
+@pytest.mark.parametrize(
+    ("flag", "arguments", "text"),
+    [
+        pytest.param("clone-node", ("n", 0), "0 nodes cannot be added", id="no clone"),
+        pytest.param("hpa", ("most",), "'most' is no bound", id="no bound"),
+    ],
+)
+def test_arguments_of_python_that_mean_nothing(flag: str, arguments: tuple[object, ...], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        parse_arguments(named(flag), *arguments)

@@ -28,9 +28,6 @@ class AddNode(Edit, Struct, frozen=True):
         """Edits are equal however they were given."""
         return isinstance(other, AddNode) and (self.template, self.count) == (other.template, other.count)
 
-    def __hash__(self) -> int:
-        return hash((self.template, self.count))
-
     def __str__(self) -> str:
         return f"--add-node {self.text or with_count(self.template.metadata.name, self.count)}"
 
