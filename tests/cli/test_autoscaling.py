@@ -148,9 +148,7 @@ def test_a_later_pass_counts_on_nodes_that_start(
 ) -> None:
     """Two pods of which kube-scheduler sees the second later: the node that is starting is for both."""
     first, second = pending("first"), pending("second")
-    scenario = tmp_path / "scenario.json"
     manifest = write(tmp_path / "second.json", {**second, "status": {}})
-    del scenario
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     arguments = ("--settle", "--instance-types", catalog, "-f", manifest)
     code, document = simulated(tmp_path, capsys, *arguments, items=(node_pool(), namespace, first))
@@ -193,7 +191,7 @@ def test_sweep_adds_nodes_in_each_variant(
 ) -> None:
     nodes = [*managed("one"), *managed("two")]
     cluster = write(tmp_path / "cluster.json", node_pool(), *nodes, *running_on("one", replicas=2, cpu="3"))
-    arguments = ("sweep", "--fail", "node:NAME".replace("NAME", "one"), "--from", cluster, "--autoscaler", autoscaler)
+    arguments = ("sweep", "--fail", "node:one", "--from", cluster, "--autoscaler", autoscaler)
     code = 0 if result == "safe" else 1
     found = document_of(capsys, *arguments, "--instance-types", catalog, code=code)
     assert found["result"] == result

@@ -13,7 +13,6 @@ from ksched_cli.cli.main import run
 from tests.builders import write_list as write
 from tests.cli.karpenter import TYPE, document_of, managed, node_pool, pending, requesting, running_on
 
-SPOT = {"zone": "a", "capacityType": "spot", "price": 0.03}
 LARGE = {
     "name": "large",
     "capacity": {"cpu": "16", "memory": "64Gi", "pods": "50"},

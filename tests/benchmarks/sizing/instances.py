@@ -23,7 +23,6 @@ from ksched_cli.plan.size.catalog import grain_of
 from ksched_cli.simulator import RunOptions, Simulator
 
 ZONE = "topology.kubernetes.io/zone"
-_GIB = 2**30
 
 
 @dataclass(frozen=True)
