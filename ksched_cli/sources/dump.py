@@ -386,16 +386,15 @@ class _Reader:
         return all(problem.level != "error" for problem in problems)
 
     def _pass_over(self, found: DecodedObject, unknown: UnknownKind, source: str) -> None:
+        origin = Origin(source, found.line, found.path)
         struct = KINDS.get(("resource.k8s.io/v1", unknown.kind)) if unknown.api_version in OLDER_VERSIONS else None
         if struct is not None:
             document = as_v1(unknown.kind, document_of(unknown))
             upgraded = convert_plain(document, struct, source, found.line, found.path)
             self._add(upgraded.problems, INVALID)
             if isinstance(upgraded.value, Struct):
-                origin = Origin(source, found.line, found.path)
                 self._take_object(upgraded.value, origin, document, is_written=True)
             return
-        origin = Origin(source, found.line, found.path)
         namespace = self._manifests.namespace if self._manifests is not None else ""
         autoscaler = autoscaler_of(unknown, namespace or DEFAULT_NAMESPACE)
         if autoscaler is not None:
@@ -404,8 +403,7 @@ class _Reader:
             self._add([Problem(text, source, found.line, f"{where}{path}") for path, text in wrong], INVALID)
             self._loaded.autoscalers += [autoscaler] if not wrong else []
             return
-        node_group = node_group_of(unknown)
-        if node_group is not None:
+        if (node_group := node_group_of(unknown)) is not None:
             self._loaded.node_groups.append(node_group)
         if "karpenter" in unknown.api_version:
             self._take_of_karpenter(found, unknown, source)
@@ -414,8 +412,7 @@ class _Reader:
             metadata = object_at(document, "metadata")
             space = text_at(metadata, "namespace") or namespace or DEFAULT_NAMESPACE
             self._loaded.accounts[space, text_at(metadata, "name")] = document
-            if self._manifests is not None:
-                self._loaded.origins[id(document)] = origin
+            self._loaded.origins[id(document)] = origin
             return
         if unknown.kind == "ServiceCIDR" and unknown.api_version.startswith("networking.k8s.io/"):
             document = document_of(unknown)

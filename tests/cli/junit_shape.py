@@ -12,6 +12,8 @@ _SUITE = {"name", "group", "time", "skipped", "timestamp", "hostname", "id", "pa
 SHAPE: dict[str, tuple[set[str], set[str], set[str]]] = {
     "testsuites": ({"name", "time"} | _COUNTS, set(), {"testsuite"}),
     "testsuite": (_SUITE, {"name"} | _COUNTS, {"testsuite", "properties", "testcase", "system-out", "system-err"}),
+    "properties": (set(), set(), {"property"}),
+    "property": ({"name", "value"}, {"name", "value"}, set()),
     "testcase": (
         {"name", "time", "classname", "group"},
         {"name"},

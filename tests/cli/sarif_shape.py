@@ -65,7 +65,14 @@ RUN = shape(
     ("tool",),
     tool=shape(("driver",), driver=DRIVER),
     automationDetails=shape((), id=TEXT),
-    invocations=many(shape(("executionSuccessful",), executionSuccessful={"type": "boolean"}), uniqueItems=True),
+    invocations=many(
+        shape(
+            ("executionSuccessful",),
+            executionSuccessful={"type": "boolean"},
+            toolExecutionNotifications=many(shape(("message",), level=LEVEL, message=shape(("text",), text=TEXT))),
+        ),
+        uniqueItems=True,
+    ),
     columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
     results=many(RESULT),
 )
