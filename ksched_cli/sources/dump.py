@@ -208,8 +208,7 @@ class _Reader:
         if self._manifests is not None and self._manifests.collects:
             self._loaded.findings += map(self._with_line, self._problems)
             return
-        errors = [problem for problem in self._problems if problem.level == "error"]
-        if errors:
+        if errors := [problem for problem in self._problems if problem.level == "error"]:
             raise InputError(map(self._with_line, _shortened(errors)))
         self._loaded.warnings += [str(self._with_line(problem)) for problem in self._problems]
 
@@ -343,8 +342,7 @@ class _Reader:
             self._problems.append(Problem(text, source, hint=hint))
 
     def _take_live(self, cluster: LiveCluster) -> None:
-        self._loaded.server_version = cluster.server_version
-        self._loaded.namespace = cluster.namespace
+        self._loaded.server_version, self._loaded.namespace = cluster.server_version, cluster.namespace
         self._loaded.missing.update({kind.__name__: reason for kind, reason in cluster.missing.items()})
         self._loaded.warnings += cluster.warnings
         for kind in sorted(cluster.found, key=lambda kind: kind.__name__):
@@ -582,10 +580,9 @@ class _Reader:
 
     def _warn_of_odd_objects(self) -> None:
         names = {node.metadata.name for node in self._loaded.of(Node)}
-        for node in self._loaded.of(Node):
-            if not node.status.allocatable:
-                text = f"node {node.metadata.name} reports neither allocatable nor capacity: nothing fits on it"
-                self._loaded.warnings.append(text)
+        empty = [node.metadata.name for node in self._loaded.of(Node) if not node.status.allocatable]
+        text = "reports neither allocatable nor capacity: nothing fits on it"
+        self._loaded.warnings += [f"node {name} {text}" for name in empty]
         if self._manifests is not None:
             return
         lost = [pod for pod in self._loaded.of(Pod) if pod.spec.node_name and pod.spec.node_name not in names]
