@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from ksched_cli.config.model import Extender, duration_text, extender_name, parse_duration, seconds
+from ksched_cli.config.plugin_args import ARGS_OF
 
 
 @pytest.mark.parametrize(
@@ -74,3 +78,29 @@ def test_a_duration_is_written(nanoseconds: int, text: str) -> None:
 )
 def test_the_name_of_an_extender_has_no_password(url: str, name: str) -> None:
     assert extender_name(Extender(url_prefix=url)) == name
+
+
+@pytest.mark.parametrize(
+    ("plugin", "defaults"),
+    [
+        pytest.param(
+            "DefaultPreemption", {"minCandidateNodesPercentage": 10, "minCandidateNodesAbsolute": 100}, id="preemption"
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            {"hardPodAffinityWeight": 1, "ignorePreferredTermsOfExistingPods": False},
+            id="affinity of pods",
+        ),
+        pytest.param("VolumeBinding", {"bindTimeoutSeconds": 600}, id="volumes"),
+        pytest.param("PodTopologySpread", {"defaultingType": "System"}, id="spread"),
+        pytest.param(
+            "NodeResourcesBalancedAllocation",
+            {"resources": ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})},
+            id="balanced resources",
+        ),
+    ],
+)
+def test_arguments_by_default(plugin: str, defaults: dict[str, Any]) -> None:
+    """pkg/scheduler/apis/config/v1/defaults.go."""
+    found = msgspec.to_builtins(ARGS_OF[plugin]())
+    assert {name: found[name] for name in defaults} == defaults
