@@ -156,8 +156,7 @@ class Answers:
     # PreFilter and Filter
 
     def recall(self, pod: PodInfo, state: CycleState) -> Search | None:
-        """The search for the pod's template as of now. One about which a plugin fails is dropped, so that the plugin
-        fails again in a cycle of its own."""
+        """The search for the pod's template as of now."""
         kept = self._kept = self._cluster.derived(self, self._nothing_kept)
         key = self._cluster.catalog.version, pod.parts.template
         template = kept.templates.get(key)
@@ -169,15 +168,7 @@ class Answers:
         self._depends, self._fixed = template.depends, template.fixed
         if search.followers and self._nominator.nodes():
             return None
-        try:
-            holds = self._repair(search, pod)
-            for follower in template.skipping:
-                holds = holds and (self._is_as_before(follower) or self._skips_again(follower, pod))
-        except CycleError:
-            self._drop(kept, search)
-            raise
-        if not holds:
-            self._drop(kept, search)
+        if not self._holds(kept, search, pod, template.skipping):
             return None
         kept.templates.move_to_end(key)
         self._template, self._unused = template, 0
@@ -240,11 +231,10 @@ class Answers:
             fixed.pre_filter, fixed.whole = {name: each for name, each in answers if name in fixed.plugins}, True
         self._signed = self._signatures(in_force, pod)
         self._search = search = kept.searches.get(self._signed)
-        if search is not None and not (search.followers and self._nominator.nodes()):
-            if self._repair(search, pod):
-                statuses.copy_from(search.statuses)
-                return NodeRows(cluster, search.feasible)
-            self._drop(kept, search)
+        may_serve = search is not None and not (search.followers and self._nominator.nodes())
+        if search is not None and may_serve and self._holds(kept, search, pod, ()):
+            statuses.copy_from(search.statuses)
+            return NodeRows(cluster, search.feasible)
         self._search = None
         length, plugins = 0, fixed.plugins
         while length < len(in_force) and in_force[length].name in plugins:
@@ -358,6 +348,20 @@ class Answers:
         return self._copies[pod.parts.template] > 1
 
     # Repair
+
+    def _holds(self, kept: Kept, search: Search, pod: PodInfo, skipping: Sequence[MovingPlugin]) -> bool:
+        """Whether the search can be brought up to date, and the plugins that skipped it skip it again. Else it is
+        dropped, also where a plugin fails: the plugin fails again in a cycle of its own."""
+        try:
+            holds = self._repair(search, pod)
+            for follower in skipping:
+                holds = holds and (self._is_as_before(follower) or self._skips_again(follower, pod))
+        except CycleError:
+            self._drop(kept, search)
+            raise
+        if not holds:
+            self._drop(kept, search)
+        return holds
 
     def _repair(self, search: Search, pod: PodInfo) -> bool:
         """Bring the search up to date; False where PreFilter now returns something of another kind."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import ksched_cli
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.handle import Handle
@@ -133,6 +134,42 @@ def test_a_state_of_ones_own_is_followed_through_placements_and_roll_backs(sizes
                 decision = scheduler.schedule(step)
                 found.append((decision.row, decision.message, decision.feasible.tolist()))
         assert found[:1] == found[1:]
+
+
+class OddPlugin(FilterPlugin[None]):
+    """Fails on n0 while it has an odd number of pods; n1 takes one pod."""
+
+    name = "OddPlugin"
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node", 0)
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        counts = {row: len(self.handle.cluster.usage.pods[row]) for row in nodes.rows.tolist()}
+        if counts.get(0, 0) % 2:
+            raise CycleError("odd", self.name)
+        return Verdict.rejecting(
+            np.array([row == 1 and bool(count) for row, count in counts.items()]), unschedulable("one")
+        )
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+@pytest.mark.parametrize("alike", [pytest.param(True, id="copies"), pytest.param(False, id="pods that sign alike")])
+def test_a_fault_leaves_no_result_of_the_time_before_it(alike: bool, reuse: bool) -> None:
+    """The pods after the fault must not find n1 as it was before."""
+    nodes = [make_node(f"n{index}").allocatable(cpu="9", memory="9Gi", pods=20).obj() for index in range(3)]
+    pods = [make_pod(f"p{row}").label("app", "a" if alike else f"a{row}").priority(5).obj() for row in range(7)]
+    scheduler = make_scheduler(nodes, pods, plugins=[OddPlugin], configuration=with_plugins("OddPlugin"), reuse=reuse)
+    cluster = scheduler.cluster
+    assert scheduler.schedule(0).feasible.tolist() == [0, 1, 2]
+    cluster.displace(0)
+    assert scheduler.schedule(1).feasible.tolist() == [0, 1, 2]
+    cluster.displace(1)
+    cluster.place(4, 0)
+    cluster.place(5, 1)
+    assert scheduler.schedule(2).result == "error"
+    cluster.place(6, 0)
+    assert scheduler.schedule(3).feasible.tolist() == [0, 2]
 
 
 def test_reserve_is_called_for_every_pod_if_more_than_the_node_object_matters() -> None:
