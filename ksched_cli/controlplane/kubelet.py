@@ -150,14 +150,14 @@ def _running_since(since: str) -> tuple[PodCondition, ...]:
     return tuple(PodCondition(each, "True", last_transition_time=since) for each in ("PodScheduled", "Ready"))
 
 
-OS_LABEL = "kubernetes.io/os"
+_OS_LABEL = "kubernetes.io/os"
 
 
 def kubelet_refusal(pod: Pod, node: Node, others: Iterable[Pod] | None) -> str:
     """Why the kubelet of the node does not admit the pod (predicateAdmitHandler.Admit); empty if it does. `others` are
     the pods that run there; None for a pod that kube-scheduler has placed, which does not check the os."""
-    own = node.metadata.labels.get(OS_LABEL, "")
-    wanted = pod.spec.node_selector.get(OS_LABEL, own)
+    own = node.metadata.labels.get(_OS_LABEL, "")
+    wanted = pod.spec.node_selector.get(_OS_LABEL, own)
     if own and wanted != own:
         return "PodOSSelectorNodeLabelDoesNotMatch: the kubernetes.io/os label does not match the node's"
     if own and pod.spec.os is not None and pod.spec.os.name not in ("", own):

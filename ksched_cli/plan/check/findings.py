@@ -19,7 +19,7 @@ from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.object_facts import is_active, is_ready, pod_key, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
-from ksched_cli.controlplane.kubelet import OS_LABEL, kubelet_refusal
+from ksched_cli.controlplane.kubelet import kubelet_refusal
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.engine.decision import Decision
 from ksched_cli.errors import Level, counted, named
@@ -296,16 +296,8 @@ class WorkloadCases:
             others = self._pods_before(pod) if names_node else None
             message = kubelet_refusal(pod, node, others)
             if message:
-                code = self._other_os(pod) if others is None else all_codes()[REFUSED_BY_KUBELET]
-                field = "os" if others is None else "nodeName"
-                yield pod.metadata.name, Case(code, ("spec", field), message, is_sentence=True)
-
-    def _other_os(self, pod: Pod) -> ReasonCode:
-        """An error if no node has the operating system of the pod; else its controller may make a pod that lands on
-        one of them."""
-        code, wanted = all_codes()[OTHER_OS], pod.spec.os.name if pod.spec.os is not None else ""
-        has_one = any(each.metadata.labels.get(OS_LABEL) == wanted for each in self._plane.store.of(Node))
-        return code if has_one and not isinstance(self.item, Pod) else msgspec.structs.replace(code, level="error")
+                code, field = (OTHER_OS, "os") if others is None else (REFUSED_BY_KUBELET, "nodeName")
+                yield pod.metadata.name, Case(all_codes()[code], ("spec", field), message, is_sentence=True)
 
     def _pods_before(self, pod: Pod) -> list[Pod]:
         """The pods on the node of the pod, without those that came after it."""
