@@ -111,3 +111,17 @@ def test_a_cluster_outside_a_known_cloud(tmp_path: Path, capsys: pytest.CaptureF
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"providerID": "kind://docker/n"}}
     assert run(["instance-types", "--from", write_list(tmp_path / "cluster.json", node)]) == 2
     assert "the input does not show the cloud of the nodes" in capsys.readouterr().err
+
+
+def test_prices_of_types_that_a_catalog_lacks_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalog, prices = tmp_path / "types.json", tmp_path / "prices.yaml"
+    offering = {"zone": "a", "capacityType": "on-demand", "price": 1}
+    catalog.write_text(
+        json.dumps({"instanceTypes": [{"name": "small", "capacity": {"cpu": "1"}, "offerings": [offering]}]})
+    )
+    prices.write_text("small: {on-demand: 2}")
+    (found,) = listed(capsys, "--instance-types", str(catalog), "--prices", str(prices))["instanceTypes"]
+    assert found["name"] == "small"
+    prices.write_text("large: {on-demand: 2}")
+    assert run(["instance-types", "--instance-types", str(catalog), "--prices", str(prices)]) == 2
+    assert "large" in capsys.readouterr().err

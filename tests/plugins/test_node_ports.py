@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from ksched_cli.cluster.pod_info import host_ports_of
 from ksched_cli.plugins.node_ports import NodePorts, NodePortsReasons
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
@@ -127,3 +128,7 @@ def test_without_figures_it_is_the_first_host_port() -> None:
     field = NodePortsReasons.port_taken.field
     assert field is not None
     assert field(pod, (), {}) == ("spec", "containers", 1, "ports", 1, "hostPort")
+
+
+def test_port_1_of_the_host_is_a_port() -> None:
+    assert [port[-1] for port in host_ports_of(make_pod().host_port(1).obj())] == [1]

@@ -249,3 +249,52 @@ def test_labels_of_kinds_that_are_not_read(kind: str, version: str, label: str, 
         match=f"{label}{version} {kind} is no longer served",
     ):
         load_manifests([manifest])
+
+
+# https://kubernetes.io/docs/reference/using-api/deprecation-guide: the minor that no longer serves a version.
+NO_LONGER = {
+    22: [
+        ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io/v1beta1", "ValidatingWebhookConfiguration"),
+        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io/v1beta1", "APIService"),
+        ("certificates.k8s.io/v1beta1", "CertificateSigningRequest"),
+        ("coordination.k8s.io/v1beta1", "Lease"),
+        ("extensions/v1beta1", "Ingress"),
+        ("networking.k8s.io/v1beta1", "Ingress"),
+        ("networking.k8s.io/v1beta1", "IngressClass"),
+        *(
+            ("rbac.authorization.k8s.io/v1beta1", kind)
+            for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+        ),
+        ("scheduling.k8s.io/v1beta1", "PriorityClass"),
+        *(("storage.k8s.io/v1beta1", kind) for kind in ("CSIDriver", "CSINode", "StorageClass", "VolumeAttachment")),
+    ],
+    25: [
+        ("batch/v1beta1", "CronJob"),
+        ("discovery.k8s.io/v1beta1", "EndpointSlice"),
+        ("events.k8s.io/v1beta1", "Event"),
+        ("autoscaling/v2beta1", "HorizontalPodAutoscaler"),
+        ("policy/v1beta1", "PodDisruptionBudget"),
+        ("policy/v1beta1", "PodSecurityPolicy"),
+        ("node.k8s.io/v1beta1", "RuntimeClass"),
+    ],
+    26: [
+        ("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+    ],
+    27: [("storage.k8s.io/v1beta1", "CSIStorageCapacity")],
+    29: [("flowcontrol.apiserver.k8s.io/v1beta2", "PriorityLevelConfiguration")],
+    32: [("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema")],
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "minor"),
+    [pytest.param(*each, minor, id="-".join(each)) for minor, found in NO_LONGER.items() for each in found],
+)
+def test_the_last_minor_that_serves_a_version(version: str, kind: str, minor: int) -> None:
+    assert refused_version(version, kind, minor - 1) is None
+    refused = refused_version(version, kind, minor)
+    assert refused is not None
+    assert f"Kubernetes 1.{minor} has removed it" in refused[0]

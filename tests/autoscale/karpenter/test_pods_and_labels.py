@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 import pytest
 
 from ksched_cli.api.core import NodeSelectorRequirement
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.autoscale.karpenter.labels import AWS, PLAIN, Provider, requirement_problems
-from ksched_cli.autoscale.karpenter.state import is_protected
-from tests.builders import make_pod
+from ksched_cli.autoscale.karpenter.state import BlockingBudgets, is_protected
+from tests.builders import PodBuilder, make_pod
 
 NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
 
@@ -93,3 +96,50 @@ def test_requirements_that_karpenter_refuses(
     requirement = NodeSelectorRequirement(key, operator, tuple(values.split()))
     found = [*requirement_problems(requirement, provider, min_values)]
     assert any(problem in each for each in found) if problem else found == []
+
+
+def budget(name: str = "b", namespace: str = "default", **spec: Any) -> PodDisruptionBudget:
+    document = {
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": {"matchLabels": {"app": "a"}}, **spec},
+    }
+    return msgspec.convert(document, PodDisruptionBudget)
+
+
+NOT_READY = {"type": "Ready", "status": "False"}
+DISRUPTED = {"key": "karpenter.sh/disrupted", "operator": "Exists", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("budgets", "pod", "blocked"),
+    [
+        pytest.param([], make_pod("p"), False, id="no budget"),
+        pytest.param([budget(maxUnavailable=0)], make_pod("p"), True, id="none may go"),
+        pytest.param([budget(maxUnavailable="0%")], make_pod("p"), True, id="0 %"),
+        pytest.param([budget(minAvailable="100%")], make_pod("p"), True, id="100 %"),
+        pytest.param([budget(maxUnavailable=1)], make_pod("p"), False, id="one may go"),
+        pytest.param([budget(minAvailable=5)], make_pod("p"), False, id="a number that may be met later"),
+        pytest.param([budget(maxUnavailable=1), budget("c", maxUnavailable=1)], make_pod("p"), True, id="two budgets"),
+        pytest.param([budget(namespace="other", maxUnavailable=0)], make_pod("p"), False, id="of another namespace"),
+        pytest.param([budget(maxUnavailable=0)], make_pod("p").label("app", "b"), False, id="of other pods"),
+        pytest.param([budget(maxUnavailable=0)], make_pod("p").terminating(), False, id="a pod that goes"),
+        pytest.param([budget(maxUnavailable=0)], make_pod("p").phase("Succeeded"), False, id="a pod that has finished"),
+        pytest.param(
+            [budget(maxUnavailable=0)], make_pod("p").spec(tolerations=[DISRUPTED]), False, id="a pod that stays"
+        ),
+        pytest.param([budget(maxUnavailable=0)], make_pod("p").status(conditions=[NOT_READY]), True, id="not ready"),
+        pytest.param(
+            [budget(maxUnavailable=0, unhealthyPodEvictionPolicy="AlwaysAllow")],
+            make_pod("p").status(conditions=[NOT_READY]),
+            False,
+            id="not ready, and may go then",
+        ),
+        pytest.param(
+            [budget(maxUnavailable=0, unhealthyPodEvictionPolicy="AlwaysAllow")], make_pod("p"), True, id="ready"
+        ),
+    ],
+)
+def test_budgets_that_allow_no_eviction(budgets: list[PodDisruptionBudget], pod: PodBuilder, blocked: bool) -> None:
+    if "app" not in pod.data["metadata"].get("labels", {}):
+        pod = pod.label("app", "a")
+    assert BlockingBudgets(budgets).is_fully_blocked(pod.obj(), NOW) is blocked
