@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from tests.tls_sockets import secured
+
 Answer = Callable[[dict[str, Any]], Any]
 
 
@@ -46,10 +48,7 @@ class Service:
 
     def __enter__(self) -> Self:
         self._server = _Server(("127.0.0.1", 0), _handler(self))
-        if self.tls is not None:
-            self._server.socket = self.tls.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
+        self._server.tls = self.tls
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
         return self
@@ -77,6 +76,12 @@ class Service:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    tls: ssl.SSLContext | None = None
+
+    def get_request(self) -> tuple[Any, Any]:
+        sock, address = super().get_request()
+        # The handshake is left to the thread of the connection.
+        return (sock if self.tls is None else secured(sock, self.tls, shakes_hands=False)), address
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """The client has had enough, which is what some of the tests are about."""

@@ -23,6 +23,7 @@ import yaml
 
 from ksched_cli.api.decode import KINDS
 from ksched_cli.sources.live.cluster import READ, Resource, resources_of
+from tests.tls_sockets import secured
 
 TOKEN = "a-token"
 USER = "alice"
@@ -382,9 +383,7 @@ class _Server(ThreadingHTTPServer):
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         try:
-            # A client that is gone already: wrap_socket would raise, and leave what it has made of the socket open.
-            request.getpeername()
-            secure = self._context.wrap_socket(request, server_side=True)
+            secure = secured(request, self._context)
         except OSError:
             return
         try:
