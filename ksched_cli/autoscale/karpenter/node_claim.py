@@ -42,7 +42,7 @@ from ksched_cli.autoscale.karpenter.reserved import NONE, Reservations
 from ksched_cli.autoscale.karpenter.resources import Amounts, Vector
 from ksched_cli.autoscale.karpenter.taints import Taints
 from ksched_cli.autoscale.karpenter.topology import Hosts, TopologyRules
-from ksched_cli.plugins.default_preemption.importance import SHORTEST_SHIFTING, UnstableSort, sort_slice
+from ksched_cli.plugins.lib.unstable_sort import SHORTEST_SHIFTING, UnstableSort, sort_slice
 
 _FIRST_ROWS = 64
 

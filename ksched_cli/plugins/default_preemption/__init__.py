@@ -45,8 +45,8 @@ from ksched_cli.plugins.default_preemption.dry_run import (
     Outcomes,
     PreemptionBudgets,
 )
-from ksched_cli.plugins.default_preemption.importance import sort_slice
 from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.plugins.lib.unstable_sort import sort_slice
 
 NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.autoscale.karpenter.node_claim import ClaimOrder
-from ksched_cli.plugins.default_preemption.importance import sort_slice
+from ksched_cli.plugins.lib.unstable_sort import sort_slice
 from tests.lanes import examples
 
 # Steps: a new claim, or one pod more for the claim at a place.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.plugins.default_preemption.importance import MAX_INSERTION, UnstableSort, sort_slice
+from ksched_cli.plugins.lib.unstable_sort import MAX_INSERTION, UnstableSort, sort_slice
 
 
 def by_value(left: tuple[int, int], right: tuple[int, int]) -> bool:
