@@ -94,7 +94,7 @@ class Kubelets:
 
     def _start(self, pod: Pod) -> None:
         """Running and Ready, if the pod and its node are still there."""
-        current = self._same(pod)
+        current = self._store.same_pod(pod)
         if current is None or current.metadata.deletion_timestamp or is_terminal(current):
             return
         if self._store.get(Node, current.spec.node_name) is not None:
@@ -110,16 +110,11 @@ class Kubelets:
         self._queue.at(moment, lambda: self._remove(pod))
 
     def _remove(self, pod: Pod) -> None:
-        current = self._same(pod)
+        current = self._store.same_pod(pod)
         if current is None:
             return
         if not current.spec.node_name or self._store.get(Node, current.spec.node_name) is not None:
             self._api.delete_pod(current, grace=0)
-
-    def _same(self, pod: Pod) -> Pod | None:
-        """The stored version of this very pod, not of a later one with its name."""
-        current = self._store.current(pod)
-        return current if current is not None and current.metadata.uid == pod.metadata.uid else None
 
     def finish_jobs(self, jobs: Iterable[Job] | None = None) -> bool:
         """Complete every pod of these Jobs that runs, by default of all. Returns whether there was one."""

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, ObjectMeta, Pod, controller_of
@@ -254,15 +253,20 @@ class Store(Logged, NamedObjects):
         metadata: ObjectMeta = item.metadata  # type: ignore[attr-defined]
         return self.get(type(item), metadata.name, metadata.namespace)
 
+    def same_pod(self, pod: Pod) -> Pod | None:
+        """The stored version of this very pod, not of a later one with its name."""
+        current = self.current(pod)
+        return current if current is not None and current.metadata.uid == pod.metadata.uid else None
+
     def document(self, item: Any) -> dict[str, Any]:
         """The stored version of an object as a document. Fields that no typed object has are as they were read."""
         known = self._documents.get(identity_of(item))
         if known is None:
             return written(item)  # type: ignore[no-any-return]
-        text = msgspec.json.decode(known.written) if isinstance(known.written, bytes) else known.written
+        document = known.document
         if known.item is item:
-            return text if item.metadata.resource_version else _completed(text, written(item))
-        return overlaid(text, written(known.item), written(item))  # type: ignore[no-any-return]
+            return document if item.metadata.resource_version else _completed(document, written(item))
+        return overlaid(document, written(known.item), written(item))  # type: ignore[no-any-return]
 
     def is_whole(self, item: Any) -> bool:
         """Whether `document` has all fields of the object, also those that no typed object has."""

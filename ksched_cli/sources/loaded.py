@@ -343,6 +343,11 @@ class WrittenObject(Struct, frozen=True):
     item: Any
     written: dict[str, Any] | bytes
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The document as plain values."""
+        return plain_document(self.written)
+
 
 class Loaded(Struct):
     """Typed objects by kind, and in `unknown` the number of objects of each other kind. `gaps` are parts of

@@ -598,7 +598,7 @@ def manifest_of(manifests: Loaded, item: Any) -> Document:
     known = manifests.documents.get(identity_of(item))
     if known is None or known.item is not item:
         return written(item)  # type: ignore[no-any-return]
-    return msgspec.json.decode(known.written) if isinstance(known.written, bytes) else known.written
+    return known.document
 
 
 def _noted(document: Document, manifest: Document) -> Document:

@@ -9,8 +9,6 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from msgspec.json import decode
-
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.validation.fields import object_at, text_at
@@ -22,35 +20,45 @@ from ksched_cli.sources.loaded import UNKNOWN_NAMESPACE, Loaded
 
 def in_order(manifests: Loaded) -> list[Any]:
     """Everything in the order of the files."""
-    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    place = _places(manifests)
     items = (item for items in manifests.objects.values() for item in items)
-    return sorted(items, key=lambda item: order[id(item)])
+    return sorted(items, key=lambda item: place[id(item)])
+
+
+def _places(manifests: Loaded) -> dict[int, int]:
+    """By the id of an object its place in the order of the files."""
+    return {identity: number for number, identity in enumerate(manifests.origins)}
+
+
+# A kind, None for service accounts; a namespace and a name.
+_Need = tuple[Any, str, str]
 
 
 def needed_too_early(store: Store, manifests: Loaded) -> Collection[int]:
     """The ids of new classes and service accounts that come after every pod which names them."""
-    order = {identity: number for number, identity in enumerate(manifests.origins)}
-    last: dict[tuple[str, ...], int] = {}
+    made: dict[_Need, Any] = {
+        (kind, "", each.metadata.name): each
+        for kind in (PriorityClass, RuntimeClass)
+        for each in manifests.of(kind)
+        if store.current(each) is None
+    }
+    made |= {(None, *key): each for key, each in manifests.accounts.items() if key not in store.accounts}
+    if not made:
+        return ()
+    place, last = _places(manifests), dict[_Need, int]()
     for pod in manifests.of(Pod):
-        space, spec = pod.metadata.namespace, pod.spec
-        account = _account_of(pod, manifests) if manifests.accounts else ""
-        for need in (("", spec.priority_class_name or ""), ("class", spec.runtime_class_name or ""), (space, account)):
-            last[need] = max(last.get(need, 0), order[id(pod)])
-    made: list[tuple[tuple[str, ...], Any]] = [
-        *((("", each.metadata.name), each) for each in manifests.of(PriorityClass) if store.current(each) is None),
-        *((("class", each.metadata.name), each) for each in manifests.of(RuntimeClass) if store.current(each) is None),
-        *((key, each) for key, each in manifests.accounts.items() if key not in store.accounts),
-    ]
-    return {id(each) for need, each in made if need in last and last[need] < order[id(each)]}
+        for need in _needs(pod, manifests):
+            last[need] = max(last.get(need, 0), place[id(pod)])
+    return {id(each) for need, each in made.items() if need in last and last[need] < place[id(each)]}
 
 
-def _account_of(pod: Pod, manifests: Loaded) -> str:
-    """The service account that the manifest of the pod names. The typed pod has none."""
+def _needs(pod: Pod, manifests: Loaded) -> Iterator[_Need]:
+    """What must exist before the pod. The typed pod does not name its service account."""
+    yield PriorityClass, "", pod.spec.priority_class_name or ""
+    yield RuntimeClass, "", pod.spec.runtime_class_name or ""
     known = manifests.documents.get(identity_of(pod))
-    document = known.written if known is not None else {}
-    return text_at(
-        object_at(decode(document) if isinstance(document, bytes) else document, "spec"), "serviceAccountName"
-    )
+    if known is not None and manifests.accounts:
+        yield None, pod.metadata.namespace, text_at(object_at(known.document, "spec"), "serviceAccountName")
 
 
 # They exist in every cluster, whether the input names them or not.
@@ -72,9 +80,7 @@ def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manif
     own = {each.metadata.name: manifests.origins[id(each)] for each in manifests.of(Namespace)}
     if level == "warning":
         known |= own.keys()
-    order = {identity: number for number, identity in enumerate(manifests.origins)}
-    every = (item for items in manifests.objects.values() for item in items) if names else ()
-    for item in sorted(every, key=lambda item: order[id(item)]):
+    for item in in_order(manifests) if names else ():
         if isinstance(item, Namespace):
             known.add(item.metadata.name)
         namespace = item.metadata.namespace if type(item) not in CLUSTER_SCOPED else ""

@@ -37,7 +37,6 @@ from ksched_cli.plan.drain.pods import (
     NodeDrainPlan,
     PendingPods,
     UnplacedReasons,
-    as_it_is,
     moved_forerunners,
 )
 from ksched_cli.plan.drain.results import (
@@ -165,7 +164,7 @@ class NodeEvictions:
         return max(moments)
 
     def _is_there(self, pod: Pod) -> bool:
-        return as_it_is(self._store, pod) is not None
+        return self._store.same_pod(pod) is not None
 
 
 class SingleDrain:

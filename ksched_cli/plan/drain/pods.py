@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex, LoggedSet, UndoLog
-from ksched_cli.controlplane.store import Store, owner_identity
+from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision
 from ksched_cli.plan.drain.results import DrainFilterResult, Evicted, NodeDrain, PodFate, Remark
 from ksched_cli.world.recorder import PreemptedPod
@@ -81,15 +81,9 @@ def _tried(world: World, uid: str) -> Pod | None:
     return None if row is None else world.cluster.pods.infos[row].pod
 
 
-def as_it_is(store: Store, pod: Pod) -> Pod | None:
-    """The pod in its present version. None if it is deleted, also if another pod has its name."""
-    current = store.current(pod)
-    return current if current is not None and uid_of_pod(current) == uid_of_pod(pod) else None
-
-
 def last_version(world: World, pod: Pod) -> Pod | None:
     """The pod that has the place of this pod now: itself, or its last successor. None if there is none."""
-    return as_it_is(world.plane.store, world.api.successors.last_of(pod) or pod)
+    return world.plane.store.same_pod(world.api.successors.last_of(pod) or pod)
 
 
 def has_node(world: World, pod: Pod) -> bool:
@@ -144,7 +138,7 @@ class PendingPods:
             return changes_anyway(world)
 
     def _note(self, uid: str) -> None:
-        pod = as_it_is(self._store, self._waiting[uid])
+        pod = self._store.same_pod(self._waiting[uid])
         node = self._world.recorder.node_of(pod) if pod is not None else ""
         if node:
             self._placed.add(uid)
@@ -157,7 +151,7 @@ class PendingPods:
         names = frozenset(nodes)
         for uid in [uid for node in nodes for uid in self._on.get(node, ())]:
             pod = self._waiting[uid]
-            current = as_it_is(self._store, pod)
+            current = self._store.same_pod(pod)
             if current is not None and current.spec.node_name in names:
                 self._world.requeue(pod)
 
@@ -268,7 +262,7 @@ class DrainReader:
     def _successor(self, pod: Pod) -> Pod | None:
         """The pod that has this one's place in the end. None if no controller has made one that remains."""
         new = self._api.successors.last_of(pod)
-        return as_it_is(self._store, new) if new is not None else None
+        return self._store.same_pod(new) if new is not None else None
 
     def _refusal(self, pod: Pod) -> str:
         """Why the eviction API keeps the pod, and which pods of its budget have no node."""
