@@ -258,9 +258,11 @@ def _read_live(options: RunOptions) -> LiveCluster:
     from ksched_cli.sources.live.cluster import read_cluster
     from ksched_cli.sources.live.connection import connect
 
+    server = connect(options.live)
     try:
-        return read_cluster(connect(options.live), options.progress, REASONS if options.events else ())
+        return read_cluster(server, options.progress, REASONS if options.events else ())
     finally:
+        server.close()
         if options.progress is not None:
             options.progress.close()
 

@@ -269,6 +269,7 @@ class Following:
             yield from Watch(ClusterMirror(first), self._events, simulate, self.explain, deadline).seen()
         finally:
             follower.stop.set()
+            self.server.close()
 
     def ask(self, pod: str) -> None:
         """Ask why the pod is pending: an `Answer` follows. Any thread may ask."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from tests.tls_sockets import secured
+from tests.tls_sockets import close_sockets_without_peer
+
+close_sockets_without_peer()
 
 Answer = Callable[[dict[str, Any]], Any]
 
@@ -81,7 +83,9 @@ class _Server(ThreadingHTTPServer):
     def get_request(self) -> tuple[Any, Any]:
         sock, address = super().get_request()
         # The handshake is left to the thread of the connection.
-        return (sock if self.tls is None else secured(sock, self.tls, shakes_hands=False)), address
+        if self.tls is not None:
+            sock = self.tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+        return sock, address
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """The client has had enough, which is what some of the tests are about."""

@@ -23,7 +23,9 @@ import yaml
 
 from ksched_cli.api.decode import KINDS
 from ksched_cli.sources.live.cluster import READ, Resource, resources_of
-from tests.tls_sockets import secured
+from tests.tls_sockets import close_sockets_without_peer
+
+close_sockets_without_peer()
 
 TOKEN = "a-token"
 USER = "alice"
@@ -383,7 +385,7 @@ class _Server(ThreadingHTTPServer):
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         try:
-            secure = secured(request, self._context)
+            secure = self._context.wrap_socket(request, server_side=True)
         except OSError:
             return
         try:

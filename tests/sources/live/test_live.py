@@ -75,6 +75,23 @@ def test_a_whole_cluster(kube: KubeServer, tmp_path: Path) -> None:
     assert cluster.absent == []
 
 
+@pytest.mark.parametrize("fault", [None, refuses(403, "no")], ids=["read", "refused"])
+def test_no_connection_stays_open(
+    fault: Fault | None, kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[api_server.LiveApiServer] = []
+
+    def kept(options: LiveOptions) -> api_server.LiveApiServer:
+        made.append(connect(options))
+        return made[0]
+
+    monkeypatch.setattr(connection, "connect", kept)
+    if fault is not None:
+        kube.faults[PODS] = [fault]
+    assert run(["simulate", "--kubeconfig", kube.kubeconfig(tmp_path), "--exit-zero"]) == (0 if fault is None else 3)
+    assert len(made[0].pool.pools) == 0
+
+
 def test_only_get_is_ever_sent(kube: KubeServer, tmp_path: Path) -> None:
     read(kube, tmp_path)
     assert {request.method for request in kube.requests} == {"GET"}
