@@ -25,15 +25,15 @@ class LaterPart:
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make, self._made = make, None
 
-    def get(self) -> Any:
+    def document(self) -> Any:
         if self._made is None:
             self._made = self._make()
         return self._made
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, LaterPart):
-        return value.get()
+    if hasattr(value, "document"):
+        return value.document()
     if isinstance(value, Mapping):
         return dict(value.items())
     if isinstance(value, Sequence):

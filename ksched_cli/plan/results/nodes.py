@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 from msgspec import Struct
@@ -127,11 +127,11 @@ class NodeColumns(Struct, frozen=True, eq=False):
         return [name for name, off in zip(self.table.names, self.table.unschedulable.tolist(), strict=True) if off]
 
 
-class NodeChanges(Struct, frozen=True, eq=False):
+class NodeChanges:
     """The nodes before and after a run, in which nodes may come and go."""
 
-    before: NodeColumns
-    after: NodeColumns
+    def __init__(self, before: NodeColumns, after: NodeColumns) -> None:
+        self.before, self.after = before, after
 
     @property
     def zones(self) -> Mapping[str, str]:
@@ -145,6 +145,39 @@ class NodeChanges(Struct, frozen=True, eq=False):
         if before is after:
             return before.names_in_order
         return sorted({*before.names, *after.names})
+
+    def document(self) -> dict[str, Any]:
+        """As `nodeTable` of a document has it."""
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> dict[str, Any]:
+        """Amounts of cpu are in thousandths, and None if a node is absent before or after the run."""
+        before, after, names = self.before, self.after, self.names
+        sides = (before, after)
+        zones = {name: zone for each in sides for name, zone in zip(each.table.names, each.zones, strict=True) if zone}
+        pools = {name: pool for each in sides for name, pool in zip(each.table.names, each.pools, strict=True)}
+        resources = dict.fromkeys([*before.used_resources(), *after.used_resources()])
+        return {
+            "names": names,
+            "zones": [zones.get(name, "") for name in names],
+            **({"pools": [pools.get(name, "") for name in names]} if any(pools.values()) else {}),
+            "cordoned": sorted(after.cordoned),
+            "resources": {resource: self._amounts(names, resource) for resource in resources},
+        }
+
+    def _amounts(self, names: Sequence[str], resource: str) -> dict[str, Any]:
+        (had, took), (has, takes) = self.before.amounts(resource), self.after.amounts(resource)
+        rows, later_rows = self.before.table.row_of, self.after.table.row_of
+        return {
+            "allocatable": [has[later_rows[name]] if name in later_rows else had[rows[name]] for name in names],
+            "before": _by_name(names, rows, took),
+            "after": _by_name(names, later_rows, takes),
+        }
+
+
+def _by_name(names: Sequence[str], rows: Mapping[str, int], amounts: Sequence[int]) -> list[int | None]:
+    return [amounts[row] if (row := rows.get(name)) is not None else None for name in names]
 
 
 def differing_nodes(before: NodeColumns, after: NodeColumns) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class PodGroupOutcome(Struct, frozen=True):
 ENGINE = "(engine)"
 
 
-class PluginTiming(Struct, frozen=True, rename="camel"):
+class PluginTiming(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What a plugin took at one extension point; `origin` is where an out-of-tree plugin comes from. `remembered` are
     the cycles of pods without a call: an earlier answer held, or the plugin had nothing to do. `asked_for_every_pod`:
     it does not report what its answers depend on. What is not spent in a plugin is in the entry of the engine."""
@@ -141,9 +142,9 @@ class PluginTiming(Struct, frozen=True, rename="camel"):
     point: str
     plugin: str
     calls: int
+    remembered: int
     seconds: float
     origin: str = ""
-    remembered: int = 0
     asked_for_every_pod: bool = False
 
 
@@ -183,7 +184,7 @@ class Curve(Struct, frozen=True, rename="camel", omit_defaults=True):
         return self.first + len(self.allocated_at) - 1
 
 
-class Stats(Struct, frozen=True):
+class Stats(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Times in seconds, memory in MiB. `timings` with --timings."""
 
     nodes: int
@@ -191,7 +192,7 @@ class Stats(Struct, frozen=True):
     load_seconds: float
     schedule_seconds: float
     pods_per_second: float
-    peak_mib: float
+    peak_mib: float = msgspec.field(name="peakMiB")
     timings: tuple[PluginTiming, ...] = ()
 
 

@@ -258,7 +258,15 @@ class Run:
     def stats(self, pods: int, seconds: float) -> Stats:
         rate = pods / seconds if seconds else 0.0
         nodes = len(self.cluster.nodes)
-        return Stats(nodes, pods, self.load_seconds, seconds, rate, peak_mib(), self._timings(seconds))
+        return Stats(
+            nodes,
+            pods,
+            round(self.load_seconds, 4),
+            round(seconds, 4),
+            round(rate, 1),
+            round(peak_mib(), 1),
+            self._timings(seconds),
+        )
 
     def _timings(self, seconds: float) -> tuple[PluginTiming, ...]:
         """The plugins and extenders in the order of their points, and the engine with its memory."""
@@ -275,13 +283,14 @@ class Run:
                     point,
                     name,
                     spent.calls,
-                    spent.seconds,
-                    origin.replace(IN_TREE_ORIGIN, ""),
                     max(timings.cycles - spent.cycles, 0) if point in REMEMBERED_POINTS else 0,
+                    round(spent.seconds, 6),
+                    origin.replace(IN_TREE_ORIGIN, ""),
                     name in registry and is_asked_for_every_pod(registry[name]),
                 )
             )
-        return (*found, PluginTiming("cycle", ENGINE, timings.cycles, max(seconds - timings.seconds, 0.0)))
+        rest = round(max(seconds - timings.seconds, 0.0), 6)
+        return (*found, PluginTiming("cycle", ENGINE, timings.cycles, 0, rest))
 
 
 def final_pods(run: Run, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:

@@ -226,15 +226,15 @@ def _share(curve: Curve, reason: str, percent: int) -> float:
     return shares[percent - curve.first] if shares is not None else 0.0
 
 
-class CurveSweepStats(Struct, frozen=True):
+class CurveSweepStats(Struct, frozen=True, rename="camel"):
     """`cpu_seconds` is the mean of a run by policy. `peak_mib` is that of the largest worker."""
 
     executor: str
     workers: int
     resumed: int
     seconds: float
-    peak_mib: float
     cpu_seconds: Mapping[str, float]
+    peak_mib: float = msgspec.field(name="peakMiB")
 
 
 class CurveSweepResult(Struct, frozen=True):
@@ -276,9 +276,9 @@ class CurveSweep(RowRun[CurveTask, CurveRow, CurveSweepResult]):
             self._executor.name,
             self._executor.workers,
             self._resumed,
-            seconds,
-            self._peak,
+            round(seconds, 2),
             {policy: round(fmean(each), 3) for policy, each in times.items() if each},
+            round(self._peak, 1),
         )
         return CurveSweepResult(spec, tuple(curves), tuple(row for row in rows if row.error), stats)
 

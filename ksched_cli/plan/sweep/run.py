@@ -201,22 +201,17 @@ def _lock(file: int, folder: Path) -> None:
         raise UsageError(Problem("another sweep is writing to the folder", str(folder))) from None
 
 
-class SweepStats(Struct, frozen=True):
+class SweepStats(Struct, frozen=True, rename="camel"):
     """`resumed` variants were read and not run. `peak_mib` is that of the largest worker."""
 
     nodes: int
     executor: str
     workers: int
-    variants: int
     resumed: int
-    seconds: float
     load_seconds: float
-    peak_mib: float
-
-    @property
-    def rate(self) -> float:
-        """Variants per second."""
-        return (self.variants - self.resumed) / self.seconds if self.seconds else 0.0
+    seconds: float
+    variants_per_second: float
+    peak_mib: float = msgspec.field(name="peakMiB")
 
 
 class SweepResult(Struct, frozen=True):
@@ -402,11 +397,11 @@ class SweepRun(RowRun[SweepTask, VariantRow, SweepResult]):
             len(base.columns.table),
             self._executor.name,
             self._executor.workers,
-            found.count,
             self._resumed,
-            seconds,
-            self._load_seconds + load_seconds,
-            self._peak,
+            round(self._load_seconds + load_seconds, 4),
+            round(seconds, 4),
+            round((found.count - self._resumed) / seconds if seconds else 0.0, 1),
+            round(self._peak, 1),
         )
         return SweepResult(
             space.sweep,

@@ -12,7 +12,7 @@ from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import amounts_of, exact_all, in_cores, short, short_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, value_of
+from ksched_cli.report.view.documents import DocumentPart, omissions, value_of
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -153,7 +153,7 @@ Document = CapacityDocument
 
 def document(found: CapacityResult, options: RenderOptions) -> CapacityDocument:
     capacities = tuple(map(CapacityPart.of, found.capacities))
-    return CapacityDocument.like(found, capacities=capacities, node_table=nodes_part(found.nodes))
+    return CapacityDocument.like(found, capacities=capacities, node_table=found.nodes)
 
 
 # The view

@@ -13,7 +13,7 @@ from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadC
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, omissions
 from ksched_cli.report.view.ends import draws_notes, final_pods_section, rollouts, span
 from ksched_cli.report.view.model import (
     TONES,
@@ -155,16 +155,15 @@ def document(check: Check, options: RenderOptions) -> CheckDocument:
         final=final_part(world) if world is not None else None,
         finished=dict(world.finished) if world is not None else None,
         draws=world.draws if world is not None else (),
-        node_table=nodes_part(check.nodes),
+        node_table=check.nodes,
         stats={
             **entry_of(check.stats, "nodes pods"),
             "errors": check.count("error"),
             "warnings": check.count("warning"),
             "notes": check.count("note"),
             **({"ignored": len(check.ignored)} if check.ignored else {}),
-            "loadSeconds": round(check.stats.load_seconds, 4),
-            "scheduleSeconds": round(check.stats.schedule_seconds, 4),
-            "peakMiB": round(check.stats.peak_mib, 1),
+            **entry_of(check.stats, "loadSeconds scheduleSeconds"),
+            "peakMiB": check.stats.peak_mib,
         },
     )
 

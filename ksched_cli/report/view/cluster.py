@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.errors import counted
 from ksched_cli.plan.overview import ClusterOverview
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, value_of
+from ksched_cli.report.view.documents import DocumentPart, value_of
 from ksched_cli.report.view.model import Figure, Section, Table, Tone, View, columns, counting
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
@@ -24,7 +24,7 @@ Document = ClusterDocument
 
 
 def document(found: ClusterOverview, options: RenderOptions) -> ClusterDocument:
-    return ClusterDocument.like(found, node_table=nodes_part(found.nodes))
+    return ClusterDocument.like(found, node_table=found.nodes)
 
 
 def view(found: ClusterDocument) -> View:

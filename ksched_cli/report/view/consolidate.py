@@ -9,7 +9,7 @@ from ksched_cli.errors import counted, plural
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, PodMove, StayingNode
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, omissions
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -86,7 +86,7 @@ def document(found: Consolidation, options: RenderOptions) -> ConsolidationDocum
         gap=float(found.gap),
         steps=tuple(map(StepPart.of, found.steps)),
         search=DrainSearchPart.like(found, seconds=round(found.seconds, 3), drains_tried=found.tried),
-        node_table=nodes_part(found.columns),
+        node_table=found.columns,
     )
 
 

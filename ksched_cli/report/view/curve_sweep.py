@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.errors import counted
 from ksched_cli.plan.sweep.curves import CurveSweep, CurveSweepStats, MeanCurve
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, entry_of
+from ksched_cli.report.view.documents import DocumentPart
 from ksched_cli.report.view.model import (
     Chart,
     Facts,
@@ -44,7 +44,7 @@ class CurveSweepDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     runs: int
     curves: tuple[MeanCurve, ...]
     errors: tuple[RunErrorPart, ...] = ()
-    stats: Mapping[str, Any]
+    stats: CurveSweepStats
 
 
 Document = CurveSweepDocument
@@ -59,17 +59,8 @@ def document(sweep: CurveSweep, options: RenderOptions) -> CurveSweepDocument:
         runs=len(spec),
         curves=found.curves,
         errors=tuple(map(RunErrorPart.like, found.errors)),
-        stats=_stats(found.stats),
+        stats=found.stats,
     )
-
-
-def _stats(stats: CurveSweepStats) -> dict[str, Any]:
-    return {
-        **entry_of(stats, "executor workers resumed"),
-        "seconds": round(stats.seconds, 2),
-        "cpuSeconds": dict(stats.cpu_seconds),
-        "peakMiB": round(stats.peak_mib, 1),
-    }
 
 
 def view(found: CurveSweepDocument) -> View:
@@ -82,9 +73,9 @@ def view(found: CurveSweepDocument) -> View:
     figures = [counting(found.runs, "run"), counting(len(found.policies), "policy")]
     if len(found.policies) != 1:
         figures[1] = Figure("policies", str(len(found.policies)))
-    seconds = stats["cpuSeconds"]
+    seconds = stats.cpu_seconds
     facts = [(policy, f"{each:.1f} s of the processor for a run") for policy, each in seconds.items()]
-    facts += [("Ran on", f"{counted(stats['workers'], 'worker')} ({stats['executor']})")]
+    facts += [("Ran on", f"{counted(stats.workers, 'worker')} ({stats.executor})")]
     return View(
         "sweep",
         counted(found.runs, "run"),

@@ -13,7 +13,7 @@ from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.report.amounts import amount_of, exact_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part
 from ksched_cli.report.view.ends import doubt, draws_notes
 from ksched_cli.report.view.model import Figure, Heading, Line, Lines, Pods, Section, Table, Tone, View, columns
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
@@ -163,7 +163,7 @@ def document(found: DiffResult, options: RenderOptions) -> DiffDocument:
         rules=None if diff.rules is None else tuple(map(TallyPart.of, diff.rules)),
         autoscaling=added,
         autoscaling_before=added_before,
-        node_table=nodes_part(diff.columns),
+        node_table=diff.columns,
         coverage={"before": before, "after": after},
     )
 

@@ -2,8 +2,7 @@
 
 A document begins with `apiVersion` and `kind`, the tag of its Struct. A field without a default is always there, one
 with a default only if it differs from it. Parts that few formats need, such as the final state of every pod, are
-`LaterPart`. Below are entries of several documents as dicts, the nodes of a document as columns, and what a result does
-not take into account in words."""
+`LaterPart`. Below are entries of several documents as dicts, and what a result does not take into account in words."""
 
 from __future__ import annotations
 
@@ -16,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field, to_builtins
 
-from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import PluginTiming, Stats
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.encoding import LaterPart, plain
 from ksched_cli.sources.own_documents import API_VERSION
@@ -49,14 +46,12 @@ class DocumentPart(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 def _as_written(value: Any) -> Any:
     if isinstance(value, Decimal):
         return plain_money(value)
-    if isinstance(value, Stats):
-        return stats_entry(value)
     return value.document() if hasattr(value, "document") else value
 
 
 def value_of(part: Any) -> Any:
     """The value of a part that may be computed later."""
-    return part.get() if isinstance(part, LaterPart) else part
+    return part.document() if hasattr(part, "document") else part
 
 
 def encoded(document: DocumentPart) -> dict[str, Any]:
@@ -70,11 +65,6 @@ def decoded(document: Mapping[str, Any], kind: type[D]) -> D:
         return convert(document, kind)
     except ValidationError as mistake:
         raise ValueError(str(mistake)) from None
-
-
-def nodes_part(nodes: NodeChanges | None) -> Any:
-    """`nodeTable`; None without nodes."""
-    return LaterPart(lambda: node_table_entry(nodes)["nodeTable"]) if nodes is not None else None
 
 
 class OrdersPart(DocumentPart, frozen=True, kw_only=True):
@@ -145,60 +135,9 @@ def run_entry(options: RenderOptions) -> dict[str, Any]:
     return {"run": {"command": options.command, "version": __version__, "time": time}}
 
 
-def stats_entry(stats: Stats) -> dict[str, Any]:
-    return {
-        **entry_of(stats, "nodes pods"),
-        "loadSeconds": round(stats.load_seconds, 4),
-        "scheduleSeconds": round(stats.schedule_seconds, 4),
-        "podsPerSecond": round(stats.pods_per_second, 1),
-        "peakMiB": round(stats.peak_mib, 1),
-        **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
-    }
-
-
-def _timing(timing: PluginTiming) -> dict[str, Any]:
-    entry = {**entry_of(timing, "point plugin calls remembered"), "seconds": round(timing.seconds, 6)}
-    return entry | filled(entry_of(timing, "origin askedForEveryPod"))
-
-
 def final_entry(pod: FinalPod) -> dict[str, Any]:
     keys = "pod workload state node queue attempts nominatedNode replaces message why unschedulablePlugins"
     return filled(entry_of(pod, keys))
-
-
-def node_table_entry(nodes: NodeChanges | None) -> dict[str, Any]:
-    """The entry `nodeTable`. Amounts of cpu are in thousandths, and null if a node is absent before or after the
-    run."""
-    if nodes is None:
-        return {}
-    before, after, names = nodes.before, nodes.after, nodes.names
-    zones = {
-        name: zone for each in (before, after) for name, zone in zip(each.table.names, each.zones, strict=True) if zone
-    }
-    pools = {name: pool for each in (before, after) for name, pool in zip(each.table.names, each.pools, strict=True)}
-    resources = dict.fromkeys([*before.used_resources(), *after.used_resources()])
-    entry = {
-        "names": names,
-        "zones": [zones.get(name, "") for name in names],
-        **({"pools": [pools.get(name, "") for name in names]} if any(pools.values()) else {}),
-        "cordoned": sorted(after.cordoned),
-        "resources": {resource: _amounts(nodes, names, resource) for resource in resources},
-    }
-    return {"nodeTable": entry}
-
-
-def _amounts(nodes: NodeChanges, names: Sequence[str], resource: str) -> dict[str, Any]:
-    (had, took), (has, takes) = nodes.before.amounts(resource), nodes.after.amounts(resource)
-    rows, later_rows = nodes.before.table.row_of, nodes.after.table.row_of
-    return {
-        "allocatable": [has[later_rows[name]] if name in later_rows else had[rows[name]] for name in names],
-        "before": _by_name(names, rows, took),
-        "after": _by_name(names, later_rows, takes),
-    }
-
-
-def _by_name(names: Sequence[str], rows: Mapping[str, int], amounts: Sequence[int]) -> list[int | None]:
-    return [amounts[row] if (row := rows.get(name)) is not None else None for name in names]
 
 
 def unchecked_manifests(coverage: Mapping[str, Any]) -> list[str]:

@@ -23,7 +23,7 @@ from ksched_cli.progress import note
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.lines import write_row
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part, omissions, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, omissions
 from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods_section
 from ksched_cli.report.view.model import (
     TONES,
@@ -111,7 +111,7 @@ Document = DrainDocument | DrainListDocument
 
 
 def document(found: DrainReport, options: RenderOptions) -> Document:
-    rest = {"node_table": nodes_part(found.nodes), "coverage": found.coverage, "stats": stats_entry(found.stats)}
+    rest: dict[str, Any] = {"node_table": found.nodes, "coverage": found.coverage, "stats": found.stats}
     if found.each is None:
         drain = found.trials[0].drain
         return DrainDocument.like(drain, **_parts(drain), **rest)

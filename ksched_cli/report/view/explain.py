@@ -18,7 +18,7 @@ from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, value_of
+from ksched_cli.report.view.documents import DocumentPart, omissions, value_of
 from ksched_cli.report.view.model import (
     TONES,
     Facts,
@@ -210,7 +210,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         rejection_groups=tuple(group_nodes(found.nodes)),
         why_no_fix=fixes.why_none if fixes else "",
         about_patches=fixes.note if fixes else "",
-        node_table=nodes_part(found.columns),
+        node_table=found.columns,
         odds=OddsPart.of(result.odds),
         autoscaling=result.autoscaling.document() if result.autoscaling is not None else None,
         coverage=result.coverage,

@@ -19,7 +19,7 @@ from ksched_cli.report.amounts import (
     short_all,
 )
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, omissions
 from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counting
 from ksched_cli.report.view.shared import node_map, nodes_of
 
@@ -80,7 +80,7 @@ Document = RightsizingDocument
 
 def document(found: Rightsizing, options: RenderOptions) -> RightsizingDocument:
     workloads = tuple(map(RequestsPart.of, found.workloads))
-    return RightsizingDocument.like(found, workloads=workloads, node_table=nodes_part(found.columns))
+    return RightsizingDocument.like(found, workloads=workloads, node_table=found.columns)
 
 
 def view(found: RightsizingDocument) -> View:

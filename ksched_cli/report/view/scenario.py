@@ -15,7 +15,7 @@ from ksched_cli.plan.scenario import CheckedExpectation, ScenarioRun, StepResult
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view import simulate
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, OrdersPart, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, omissions
 from ksched_cli.report.view.ends import (
     SettledPart,
     WorldPart,
@@ -114,7 +114,7 @@ def document(run: ScenarioRun, options: RenderOptions) -> ScenarioRunDocument:
         held=not run.result.failed,
         steps=tuple(map(ScenarioStepPart.of, run.result.steps)),
         **asdict(WorldPart.of(run.settle_result.world, timeline=options.timeline)),
-        node_table=nodes_part(run.nodes),
+        node_table=run.nodes,
     )
 
 

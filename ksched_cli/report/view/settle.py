@@ -64,7 +64,7 @@ def view(found: SettledDocument) -> View:
         "simulate --settle",
         counted(len(moved) + len(found.refused), "pod"),
         *_verdict(found, states),
-        context=counted(found.stats["nodes"], "node"),
+        context=counted(found.stats.nodes, "node"),
         notes=[*(Line(fault, "warn") for fault in found.settled.faults), *draws_notes(found.draws, found.orders)],
         figures=[
             Figure("scheduled", f"{states['scheduled']:,}", "good" if states["scheduled"] else "plain"),
@@ -72,7 +72,7 @@ def view(found: SettledDocument) -> View:
             *([Figure("held back", f"{states['gated']:,}", "warn")] if states["gated"] else []),
             *([Figure("refused", f"{len(found.refused):,}", "bad")] if found.refused else []),
             Figure("deleted", f"{states['gone']:,}"),
-            counting(found.stats["nodes"], "node"),
+            counting(found.stats.nodes, "node"),
         ],
         sections=[
             final_pods_section(found.final, "everywhere", simulate.reasons_of(found.pods)),

@@ -12,11 +12,8 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
-
 from ksched_cli.errors import counted, named, predicate
 from ksched_cli.plan.results.nodes import Failure, FailureGroup
-from ksched_cli.plan.results.outcomes import PluginTiming
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, NODE_UNSCHEDULABLE, TAINT_TOLERATION
@@ -73,7 +70,7 @@ def view(found: SimulationDocument) -> View:
     counts = Counter([each.verdict for each in found.pods])
     subject, verdict, tone, details = _verdict(found, counts)
     version = found.coverage.get("kubeVersion", DEFAULT.version)
-    context = counted(found.stats["nodes"], "node")
+    context = counted(found.stats.nodes, "node")
     context += f", Kubernetes {version}" if version != DEFAULT.version else ""
     return View(
         "simulate",
@@ -182,7 +179,7 @@ def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
         (len(found.ignored), "of other schedulers", "plain"),
     ]
     figures += [Figure(label, f"{number:,}", tone) for number, label, tone in more if number]
-    return [*figures, counting(found.stats["nodes"], "node")]
+    return [*figures, counting(found.stats.nodes, "node")]
 
 
 # Pods
@@ -520,7 +517,6 @@ def autoscaling(found: SimulationDocument) -> Iterator[Section]:
 def timings(found: SimulationDocument) -> list[Section]:
     """The slowest first. A plugin from outside kube-scheduler is shown with its origin, and one that is asked for every
     pod is named with the time that it took."""
-    timings = [msgspec.convert(each, PluginTiming) for each in found.stats.get("timings", ())]
     shown = columns("Point; Plugin; Calls: number; Remembered: number; Seconds: number; Each: number")
     rows = [
         [
@@ -531,11 +527,11 @@ def timings(found: SimulationDocument) -> list[Section]:
             f"{each.seconds:.3f}",
             f"{each.seconds / each.calls * 1e6:.1f} µs" if each.calls else "-",
         ]
-        for each in sorted(timings, key=lambda each: -each.seconds)
+        for each in sorted(found.stats.timings, key=lambda each: -each.seconds)
     ]
     sections = [Section("timings", "Time of plugins", Table(shown, rows), place="terminal")] if rows else []
     slow: dict[str, float] = {}
-    for each in timings:
+    for each in found.stats.timings:
         if each.asked_for_every_pod:
             slow[each.plugin] = slow.get(each.plugin, 0.0) + each.seconds
     lines = [

@@ -10,7 +10,7 @@ from ksched_cli.errors import counted, named, plural
 from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, omissions
 from ksched_cli.report.view.model import Bar, Bars, Figure, Line, Section, Table, View, columns, counting, short_reasons
 from ksched_cli.report.view.shared import node_map, nodes_of
 
@@ -73,7 +73,7 @@ def document(found: Sizing, options: RenderOptions) -> SizingDocument:
         nodes=tuple(map(BoughtPart.like, found.nodes)),
         search=SizeSearchPart.like(found, seconds=round(found.seconds, 3), pods_with_ties=found.ties),
         unusable_shapes=found.unusable,
-        node_table=nodes_part(found.columns),
+        node_table=found.columns,
         cheaper=CheaperPart.like(found.cheaper) if found.cheaper else None,
     )
 

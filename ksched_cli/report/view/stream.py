@@ -9,11 +9,11 @@ from msgspec import Raw, field
 from msgspec.structs import replace
 
 from ksched_cli.plan.results.nodes import Failure
-from ksched_cli.plan.results.outcomes import Curve, PodGroupOutcome, PodOutcome, RefusedPod, Simulation
+from ksched_cli.plan.results.outcomes import Curve, PodGroupOutcome, PodOutcome, RefusedPod, Simulation, Stats
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import LaterPart, compact_json, json_text
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, encoded, final_entry, nodes_part, run_entry, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, encoded, final_entry, run_entry
 from ksched_cli.report.view.pods import NodeAnswers, PodPart
 from ksched_cli.report.view.shared import OddsPart
 from ksched_cli.sources.own_documents import API_VERSION
@@ -60,7 +60,7 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     autoscaling: Any = None
     curve: tuple[Curve, ...] = ()
     coverage: Mapping[str, Any]
-    stats: Mapping[str, Any]
+    stats: Stats
     reasons: Mapping[str, str] = field(default_factory=dict)
     schedulers: Mapping[str, str] = field(default_factory=dict)
     gone: Mapping[str, str] = field(default_factory=dict)
@@ -106,13 +106,13 @@ def _fields(found: Simulation) -> dict[str, Any]:
         "refused": found.refused,
         "pod_groups": tuple(map(PodGroupPart.of, found.pod_groups)),
         "final": LaterPart(lambda: [final_entry(each) for each in found.final_pods()]),
-        "node_table": nodes_part(found.nodes),
+        "node_table": found.nodes,
         "warnings": found.warnings,
         "odds": OddsPart.of(found.odds),
         "autoscaling": None if found.autoscaling is None else found.autoscaling.document(),
         "curve": found.curves,
         "coverage": found.coverage,
-        "stats": stats_entry(found.stats),
+        "stats": found.stats,
     }
 
 

@@ -13,7 +13,7 @@ from ksched_cli.plan.sweep.run import SweepStats
 from ksched_cli.plan.sweep.statistics import FigureRange, Figures, SettingSummary, Share, VariantRow
 from ksched_cli.plan.sweep.trials import VariantEnd
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, entry_of, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, omissions
 from ksched_cli.report.view.ends import WorldPart
 from ksched_cli.report.view.model import (
     TONES,
@@ -95,7 +95,7 @@ class SweepRunDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind"
     worst_by_failure: dict[str, str] = field(default_factory=dict)
     node_table: Any = None
     coverage: Mapping[str, Any]
-    stats: Mapping[str, Any]
+    stats: SweepStats
 
     @property
     def is_drawn(self) -> bool:
@@ -123,8 +123,8 @@ def document(run: SweepRun, options: RenderOptions) -> SweepRunDocument:
         settings=tuple(map(_setting, found.settings)),
         pods=tuple(map(PodOddsPart.of, found.pods)),
         worst_by_failure=dict(found.failures),
-        node_table=nodes_part(NodeChanges(found.columns, found.columns)),
-        stats=_stats(found.stats),
+        node_table=NodeChanges(found.columns, found.columns),
+        stats=found.stats,
     )
 
 
@@ -140,16 +140,6 @@ def _setting(each: SettingSummary) -> dict[str, Any]:
     return {**each.at, "paretoFront": each.best, "outcomes": outcomes, "figures": figures}
 
 
-def _stats(stats: SweepStats) -> dict[str, Any]:
-    return {
-        **entry_of(stats, "nodes executor workers resumed"),
-        "loadSeconds": round(stats.load_seconds, 4),
-        "seconds": round(stats.seconds, 4),
-        "variantsPerSecond": round(stats.rate, 1),
-        "peakMiB": round(stats.peak_mib, 1),
-    }
-
-
 # The view
 
 
@@ -161,7 +151,7 @@ def view(found: SweepRunDocument) -> View:
     tone: Tone = "good" if not counts else "warn" if found.result == "evicts others" else "bad"
     drawn = f", drawn from {found.product:,}" if found.variants < found.product else ""
     stats = found.stats
-    speed = f"{stats['variantsPerSecond']:,.0f} variants/s, {stats['executor']}, {counted(stats['workers'], 'worker')}"
+    speed = f"{stats.variants_per_second:,.0f} variants/s, {stats.executor}, {counted(stats.workers, 'worker')}"
     return View(
         "sweep",
         f"{counted(found.variants, 'variant')}{drawn}",
@@ -361,8 +351,8 @@ def _dimensions(found: SweepRunDocument) -> Iterator[tuple[str, str]]:
         several = isinstance(values, list) and values
         yield capitalised(name), joined([_value(each) for each in values]) if several else _value(values)
     stats = found.stats
-    rate = counted(stats["variantsPerSecond"], "variant")
-    yield "Ran on", f"{counted(stats['workers'], 'worker')} ({stats['executor']}), {rate} per second"
+    speed = f"{stats.variants_per_second:,} variants per second"
+    yield "Ran on", f"{counted(stats.workers, 'worker')} ({stats.executor}), {speed}"
 
 
 def _value(value: Any) -> str:

@@ -134,6 +134,6 @@ def test_page_html_is_deterministic() -> None:
         "ignored": [],
         "refused": [],
         "coverage": {},
-        "stats": {"nodes": 0},
+        "stats": dict.fromkeys(("nodes", "pods", "loadSeconds", "scheduleSeconds", "podsPerSecond", "peakMiB"), 0),
     }
     assert page_html(document) == page_html(document)
