@@ -43,7 +43,10 @@ def _has_null(value: Any) -> bool:
     return any(map(_has_null, value)) if isinstance(value, list) else value is None
 
 
-def without_nulls(value: Any, expected: inspect.Type) -> Any:
+_ANY = inspect.AnyType()
+
+
+def without_nulls(value: Any, expected: inspect.Type = _ANY) -> Any:
     """The value as Go reads nulls: a field that is null is absent, a null entry of a map is the zero value of its type,
     and a null in a list stays a mistake."""
     if isinstance(value, dict):
@@ -59,9 +62,6 @@ def without_nulls(value: Any, expected: inspect.Type) -> Any:
         element = found.item_type if isinstance(found, inspect.VarTupleType | inspect.ListType) else _ANY
         return [without_nulls(each, element) for each in value]
     return value
-
-
-_ANY = inspect.AnyType()
 
 
 def _one_of(expected: inspect.Type, *wanted: type[inspect.Type]) -> inspect.Type | None:

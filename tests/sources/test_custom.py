@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.api.workloads import RollingUpdate
 from ksched_cli.cli.main import run
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.custom.kinds import CUSTOM_KINDS, CustomPodGroup
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
-from ksched_cli.sources.loaded import Origin
+from ksched_cli.sources.loaded import STANDS_FOR, Origin
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT
 
@@ -317,3 +320,72 @@ def test_brokers_of_node_pools_do_not_count_twice(tmp_path: Path, capsys: pytest
     item["metadata"]["annotations"] = {"strimzi.io/node-pools": "enabled"}
     (brokers,) = checked(tmp_path, capsys, item)["workloads"]
     assert brokers["pods"] == 0
+
+
+DRAFTS = yaml.safe_load(Path(__file__).with_name("custom_drafts.yaml").read_text())
+
+
+def made_of(item: Any) -> dict[str, Any]:
+    """The workloads of a custom resource as documents, by their labels; raises for mistakes in it."""
+    found = custom_workloads(UnknownKind(item["apiVersion"], item["kind"], item), Origin("m.yaml"), known_kinds({}))
+    documents = [json.loads(msgspec.json.encode(each.item)) for each in found if isinstance(each, CustomWorkload)]
+    return {each["metadata"]["annotations"][STANDS_FOR]: each for each in documents}
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["it"]) for row in DRAFTS])
+def test_what_the_controllers_add(row: Any) -> None:
+    before = copy.deepcopy(item := {"metadata": {"name": "x"}, **row["of"]})
+    found = made_of(item)
+    assert {
+        label: {path: reduce(field_of, path.split("."), found[label]) for path in paths}
+        for label, paths in row["made"].items()
+    } == row["made"]
+    assert set(found) == set(row["made"])
+    assert item == before
+
+
+def field_of(value: Any, step: str) -> Any:
+    return value[int(step)] if isinstance(value, list) else value[step]
+
+
+def paths_in(value: Any) -> Iterator[tuple[Any, ...]]:
+    for step, each in value.items() if isinstance(value, dict) else enumerate(value):
+        yield (step,)
+        if isinstance(each, dict | list):
+            yield from ((step, *path) for path in paths_in(each))
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["it"]) for row in DRAFTS])
+def test_a_wrong_type_anywhere_is_a_mistake_or_ignored(row: Any) -> None:
+    for *around, last in paths_in({key: row["of"][key] for key in ("metadata", "spec") if key in row["of"]}):
+        for wrong in (3, "x", [3], None, {"a": None}):
+            item = copy.deepcopy({"metadata": {"name": "x"}, **row["of"]})
+            reduce(lambda value, step: value[step], around, item)[last] = wrong
+            unknown = UnknownKind(item["apiVersion"], item["kind"], item)
+            for each in custom_workloads(unknown, Origin("m.yaml"), known_kinds({})):
+                assert isinstance(each, Problem) or each.item.spec.template.spec.containers
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "spec", "path"),
+    [
+        pytest.param("CloneSet", "apps.kruise.io/v1", "template: 3", "spec.template", id="before a claim is added"),
+        pytest.param("Service", "serving.knative.dev/v1", "template: {spec: {containers: x}}", "spec.template.spec.containers", id="before a container is added"),
+        pytest.param("Service", "serving.knative.dev/v1", "template: {spec: {containers: [3]}}", "spec.template.spec.containers[0]", id="beside a container"),
+        pytest.param("SparkApplication", "sparkoperator.k8s.io/v1", "driver: {template: 3, nodeSelector: {a: b}}", "spec.driver.template", id="around another field"),
+        pytest.param("Cluster", "postgresql.cnpg.io/v1", "affinity: {nodeAffinity: 3}", "spec.affinity.nodeAffinity", id="a part of the affinity"),
+        pytest.param("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "leaderWorkerTemplate: {workerTemplate: {spec: 3}}", "spec.leaderWorkerTemplate.workerTemplate.spec", id="of the other template"),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_that_would_be_completed(kind: str, version: str, spec: str, path: str) -> None:
+    item = resource(kind, version, spec)
+    mistakes = list(custom_workloads(UnknownKind(version, kind, item), Origin("m.yaml"), known_kinds({})))
+    assert [each.path for each in mistakes if isinstance(each, Problem)][:1] == [f"{kind} ml/x: {path}"]
+
+
+@pytest.mark.parametrize("metadata", [3, {}, {"name": ""}, {"generateName": ""}])
+def test_a_custom_resource_needs_a_name(metadata: Any) -> None:
+    item = {**resource("Cluster", "postgresql.cnpg.io/v1", "instances: 1"), "metadata": metadata}
+    (mistake,) = custom_workloads(UnknownKind(item["apiVersion"], "Cluster", item), Origin("m.yaml"), known_kinds({}))
+    assert isinstance(mistake, Problem)
+    assert mistake.path == "Cluster: metadata.name"

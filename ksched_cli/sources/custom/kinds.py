@@ -8,10 +8,12 @@ to the pods of their resources, as far as scheduling reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct, field
+
+from ksched_cli.api.validation.fields import object_at, text_at
 
 Manner = Literal["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job"]
 Draft = dict[str, Any]
@@ -28,8 +30,8 @@ class CustomResource(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        metadata = self.document.get("metadata") or {}
-        return str(metadata.get("name") or metadata.get("generateName", "").rstrip("-") or "unnamed")
+        metadata = self.mapping("metadata")
+        return text_at(metadata, "name") or text_at(metadata, "generateName").rstrip("-")
 
     def at(self, path: str) -> Any:
         """The value at `spec.replicas`, or at `.replicas` of the element; None if there is none."""
@@ -37,6 +39,16 @@ class CustomResource(Struct, frozen=True):
         for step in path.lstrip(".").split("."):
             value = value.get(step) if isinstance(value, dict) else None
         return value
+
+    def mapping(self, path: str) -> Mapping[str, Any]:
+        """The object at the path; empty if there is none."""
+        found = self.at(path)
+        return found if isinstance(found, dict) else {}
+
+    def objects(self, path: str) -> Sequence[Mapping[str, Any]]:
+        """The objects of the list at the path; empty if there is none."""
+        found = self.at(path)
+        return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else ()
 
     def steps(self, path: str) -> Steps:
         own = tuple(path.lstrip(".").split("."))
@@ -66,8 +78,9 @@ class CustomPodGroup(Struct, frozen=True):
 
     `manner` is the workload of Kubernetes whose controller replaces pods in the same way. `fields` maps fields of that
     workload to paths in the resource; a path that begins with a dot is in an element of the list or mapping `each`.
-    `replicas` times `times` pods are wanted; `copies` is the path of the number of such workloads. `name` and `labels`
-    may contain {name}, {key} and {copy}. `adjust` completes the draft with values that no path alone has.
+    `otherwise` is the path of the template if the resource has none at the first path. `replicas` times `times` pods
+    are wanted; `copies` is the path of the number of such workloads. `name` and `labels` may contain {name}, {key} and
+    {copy}. `adjust` completes a draft without mistakes with values that no path alone has.
     """
 
     manner: Manner
@@ -82,6 +95,7 @@ class CustomPodGroup(Struct, frozen=True):
     labels: Mapping[str, str] = field(default_factory=dict)
     selector: str = ""
     only_if: str = ""
+    otherwise: str = ""
     adjust: Callable[[Draft, CustomResource], None] | None = None
 
 
@@ -110,7 +124,6 @@ def pod_fields(base: str, *, without: Collection[str] = ()) -> Mapping[str, str]
     return {**found, f"{TEMPLATE}.spec.containers.0.resources": f"{base}.resources"}
 
 
-_MAIN = "main"
 # Strimzi's entity operator, Knative's queue-proxy and the reloader of the Prometheus operator by their defaults.
 _SIDECARS: Mapping[str, Mapping[str, Any]] = {
     "config-reloader": {"requests": {"cpu": "10m", "memory": "50Mi"}, "limits": {"cpu": "10m", "memory": "50Mi"}},
@@ -127,11 +140,7 @@ def with_sidecar(name: str) -> Callable[[Draft, CustomResource], None]:
     """Add the container that the operator puts into every pod."""
 
     def adjust(draft: Draft, resource: CustomResource) -> None:
-        spec = pod_spec(draft)
-        containers = spec.setdefault("containers", [])
-        for index, each in enumerate(containers):
-            each.setdefault("name", _MAIN if not index else f"{_MAIN}-{index}")
-        containers.append({"name": name, "resources": dict(_SIDECARS[name])})
+        pod_spec(draft).setdefault("containers", []).append({"name": name, "resources": dict(_SIDECARS[name])})
 
     return adjust
 
@@ -139,11 +148,11 @@ def with_sidecar(name: str) -> Callable[[Draft, CustomResource], None]:
 def rollout(draft: Draft, resource: CustomResource) -> None:
     """Set the strategy of Argo Rollouts: a canary surges by 25 %. With a router that splits the traffic, and with
     blueGreen, all old pods stay until the new pods run."""
-    canary = resource.at("spec.strategy.canary")
-    whole = not isinstance(canary, dict) or ("trafficRouting" in canary and not canary.get("dynamicStableScale"))
-    rolling: Draft = {"maxSurge": "100%", "maxUnavailable": 0}
-    if not whole:
-        assert isinstance(canary, dict)
+    canary = resource.mapping("spec.strategy.canary")
+    splits = "trafficRouting" in canary and not canary.get("dynamicStableScale")
+    if splits or "canary" not in resource.mapping("spec.strategy"):
+        rolling = {"maxSurge": "100%", "maxUnavailable": 0}
+    else:
         rolling = {"maxSurge": canary.get("maxSurge", "25%"), "maxUnavailable": canary.get("maxUnavailable", "25%")}
     draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
 
@@ -151,16 +160,13 @@ def rollout(draft: Draft, resource: CustomResource) -> None:
 def clone_set(draft: Draft, resource: CustomResource) -> None:
     """Set the strategy of OpenKruise: 20 % of the pods may be unavailable, and no pod surges. Each pod has its own
     claims. v1beta1 has the limits in `rollingUpdate`."""
-    given = resource.at("spec.updateStrategy")
-    given = given if isinstance(given, dict) else {}
-    given = given.get("rollingUpdate") or given
+    given = resource.mapping("spec.updateStrategy.rollingUpdate") or resource.mapping("spec.updateStrategy")
     rolling = {"maxSurge": given.get("maxSurge", 0), "maxUnavailable": given.get("maxUnavailable", "20%")}
     draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
     volumes = pod_spec(draft).setdefault("volumes", [])
-    for claim in resource.at("spec.volumeClaimTemplates") or ():
-        metadata = claim.get("metadata") or {}
+    for claim in resource.objects("spec.volumeClaimTemplates"):
         ephemeral = {"volumeClaimTemplate": {"spec": claim.get("spec")}}
-        volumes.append({"name": metadata.get("name"), "ephemeral": ephemeral})
+        volumes.append({"name": object_at(claim, "metadata").get("name"), "ephemeral": ephemeral})
 
 
 def parallel(draft: Draft, resource: CustomResource) -> None:
@@ -174,7 +180,7 @@ def monitoring(draft: Draft, resource: CustomResource) -> None:
     with_sidecar("config-reloader")(draft, resource)
     claim = resource.at("spec.storage.volumeClaimTemplate")
     if isinstance(claim, dict):
-        named = {"name": f"{draft['metadata']['name']}-db", **(claim.get("metadata") or {})}
+        named = {"name": f"{draft['metadata']['name']}-db", **object_at(claim, "metadata")}
         draft["spec"]["volumeClaimTemplates"] = [{"metadata": named, "spec": claim.get("spec") or {}}]
 
 
@@ -191,20 +197,16 @@ def kafka(path: str) -> Callable[[Draft, CustomResource], None]:
 
     def adjust(draft: Draft, resource: CustomResource) -> None:
         parallel(draft, resource)
-        annotations = resource.at("metadata.annotations")
-        if path.startswith("spec.kafka.") and (annotations or {}).get("strimzi.io/node-pools") == "enabled":
+        annotations = resource.mapping("metadata.annotations")
+        if path.startswith("spec.kafka.") and annotations.get("strimzi.io/node-pools") == "enabled":
             # The brokers are those of the KafkaNodePools; the replicas here are ignored.
             draft["spec"]["replicas"] = 0
-        storage = resource.at(path)
-        storage = storage if isinstance(storage, dict) else {}
-        volumes = storage.get("volumes") if storage.get("type") == "jbod" else [storage]
-        claims = []
-        for index, each in enumerate(volumes or ()):
-            if isinstance(each, dict) and each.get("type") == "persistent-claim":
-                name = f"data-{each.get('id', index)}" if storage.get("type") == "jbod" else "data"
-                claims.append(_claim(name, each, "class"))
+        storage = resource.mapping(path)
+        named: Mapping[str, Mapping[str, Any]] = {"data": storage}
+        if storage.get("type") == "jbod":
+            named = {f"data-{each.get('id')}": each for each in resource.objects(f"{path}.volumes")}
+        claims = [_claim(name, each, "class") for name, each in named.items() if each.get("type") == "persistent-claim"]
         draft["spec"]["volumeClaimTemplates"] = claims
-        pod_spec(draft).setdefault("containers", [{}])[0].setdefault("name", "kafka")
 
     return adjust
 
@@ -214,36 +216,20 @@ def postgres(draft: Draft, resource: CustomResource) -> None:
     parallel(draft, resource)
     claims = []
     for name, path in (("pgdata", "spec.storage"), ("wal", "spec.walStorage")):
-        storage = resource.at(path)
-        if isinstance(storage, dict):
+        if storage := resource.mapping(path):
             claims.append(_claim(name, storage, "storageClass"))
     draft["spec"]["volumeClaimTemplates"] = claims
-    given = resource.at("spec.affinity")
-    given = given if isinstance(given, dict) else {}
-    affinity: Draft = {}
-    if given.get("nodeAffinity"):
-        affinity["nodeAffinity"] = given["nodeAffinity"]
-    if given.get("additionalPodAffinity"):
-        affinity["podAffinity"] = given["additionalPodAffinity"]
-    affinity["podAntiAffinity"] = _apart(given, resource.name)
-    pod_spec(draft)["affinity"] = affinity
-
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
-
-def _apart(given: Mapping[str, Any], name: str) -> Draft:
-    found: Draft = dict(given.get("additionalPodAntiAffinity") or {})
-    if given.get("enablePodAntiAffinity", True) is False:
-        return found
-    selector = {"matchExpressions": [{"key": "cnpg.io/cluster", "operator": "In", "values": [name]}]}
+    given = resource.mapping("spec.affinity")
+    if given.get("enablePodAntiAffinity") is False:
+        return
+    apart = pod_spec(draft).setdefault("affinity", {}).setdefault("podAntiAffinity", {})
+    selector = {"matchExpressions": [{"key": "cnpg.io/cluster", "operator": "In", "values": [resource.name]}]}
     term = {"labelSelector": selector, "topologyKey": given.get("topologyKey") or "kubernetes.io/hostname"}
     if given.get("podAntiAffinityType") == "required":
-        found[_REQUIRED] = [*(found.get(_REQUIRED) or ()), term]
+        apart.setdefault("requiredDuringSchedulingIgnoredDuringExecution", []).append(term)
     else:
-        found[_PREFERRED] = [*(found.get(_PREFERRED) or ()), {"weight": 100, "podAffinityTerm": term}]
-    return found
+        preferred = {"weight": 100, "podAffinityTerm": term}
+        apart.setdefault("preferredDuringSchedulingIgnoredDuringExecution", []).append(preferred)
 
 
 def lws_worker(draft: Draft, resource: CustomResource) -> None:
@@ -253,17 +239,9 @@ def lws_worker(draft: Draft, resource: CustomResource) -> None:
     draft["spec"]["ordinals"] = {"start": 1}
 
 
-def lws_leader(draft: Draft, resource: CustomResource) -> None:
-    """Give the leader of a LeaderWorkerSet the template of the workers if it has none."""
-    parallel(draft, resource)
-    if not draft["spec"].get("template", {}).get("spec"):
-        draft["spec"]["template"] = resource.at("spec.leaderWorkerTemplate.workerTemplate") or {}
-
-
 def knative(draft: Draft, resource: CustomResource) -> None:
     """Set what Knative sets: the initial scale or the lower bound of the autoscaler, and a queue-proxy in each pod."""
-    annotations = resource.at("spec.template.metadata.annotations")
-    annotations = annotations if isinstance(annotations, dict) else {}
+    annotations = resource.mapping("spec.template.metadata.annotations")
     scales = (annotations.get(f"autoscaling.knative.dev/{name}") for name in _SCALES)
     draft["spec"]["replicas"] = max([1, *(int(str(each)) for each in scales if str(each).isdecimal())])
     with_sidecar("queue-proxy")(draft, resource)
@@ -274,10 +252,10 @@ _SCALES = ("min-scale", "minScale", "initial-scale", "initialScale")
 
 def ray_submitter(draft: Draft, resource: CustomResource) -> None:
     """Set the Job with which KubeRay submits. Without a template its pod has these requests."""
-    spec = draft["spec"]
-    spec.setdefault("template", {}).setdefault("spec", {}).setdefault("restartPolicy", "Never")
     default = {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
-    pod_spec(draft).setdefault("containers", [{"name": "ray-job-submitter", "resources": default}])
+    spec = pod_spec(draft)
+    spec.setdefault("restartPolicy", "Never")
+    spec.setdefault("containers", [{"name": "ray-job-submitter", "resources": default}])
 
 
 def spark(role: str) -> Callable[[Draft, CustomResource], None]:
@@ -285,20 +263,16 @@ def spark(role: str) -> Callable[[Draft, CustomResource], None]:
     and R, at least 384 MiB."""
 
     def adjust(draft: Draft, resource: CustomResource) -> None:
-        given = resource.at(f"spec.{role}")
-        given = given if isinstance(given, dict) else {}
+        given = resource.mapping(f"spec.{role}")
         heap = _mebibytes(given.get("memory") or "1g")
-        factor: Any = resource.at("spec.memoryOverheadFactor")
-        share = float(factor) if factor else 0.1 if resource.at("spec.type") in ("Java", "Scala", None) else 0.4
+        factor = re.fullmatch(r"\d{0,9}\.?\d{1,9}", str(resource.at("spec.memoryOverheadFactor")))
+        share = float(factor[0]) if factor else 0.1 if resource.at("spec.type") in ("Java", "Scala", None) else 0.4
         overhead = _mebibytes(given["memoryOverhead"]) if given.get("memoryOverhead") else max(int(heap * share), 384)
         memory, cpu = f"{heap + overhead}Mi", given.get("coreRequest") or given.get("cores") or 1
         resources: Draft = {"requests": {"cpu": str(cpu), "memory": memory}, "limits": {"memory": memory}}
         if given.get("coreLimit"):
             resources["limits"]["cpu"] = str(given["coreLimit"])
-        spec = pod_spec(draft)
-        containers = spec.setdefault("containers", [{"name": f"spark-kubernetes-{role}"}])
-        containers[0].setdefault("name", f"spark-kubernetes-{role}")
-        containers[0]["resources"] = resources
+        pod_spec(draft).setdefault("containers", [{}])[0]["resources"] = resources
         if role == "executor" and resource.at("spec.dynamicAllocation.enabled"):
             initial = resource.number("spec.dynamicAllocation.initialExecutors", 0)
             least = resource.number("spec.dynamicAllocation.minExecutors", 0)
@@ -312,7 +286,7 @@ _UNITS = {"": 1 / 1024**2, "k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2}
 
 def _mebibytes(text: Any) -> int:
     """Mebibytes of the JVM's notation, in which `512m` and `4g` are binary."""
-    found = re.fullmatch(r"(\d+)\s*([kmgt]?)i?b?", str(text).strip().lower())
+    found = re.fullmatch(r"(\d{1,15})\s*([kmgt]?)i?b?", str(text).strip().lower())
     return int(int(found[1]) * _UNITS[found[2]]) if found else 0
 
 
@@ -506,9 +480,12 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
         CustomPodGroup(
             "StatefulSet",
             {
-                **pod_fields("spec", without=("hostNetwork",)),
+                **pod_fields("spec", without=("hostNetwork", "affinity")),
                 "spec.template.spec.nodeSelector": "spec.affinity.nodeSelector",
                 "spec.template.spec.tolerations": "spec.affinity.tolerations",
+                "spec.template.spec.affinity.nodeAffinity": "spec.affinity.nodeAffinity",
+                "spec.template.spec.affinity.podAffinity": "spec.affinity.additionalPodAffinity",
+                "spec.template.spec.affinity.podAntiAffinity": "spec.affinity.additionalPodAntiAffinity",
             },
             replicas="spec.instances",
             labels={"cnpg.io/cluster": "{name}"},
@@ -535,10 +512,11 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
         CustomPodGroup(
             "StatefulSet",
             template(f"{_LWS}.leaderTemplate"),
+            otherwise=f"{_LWS}.workerTemplate",
             replicas="spec.replicas",
             group="leaders",
             labels={_LWS_NAME: "{name}", "leaderworkerset.sigs.k8s.io/worker-index": "0"},
-            adjust=lws_leader,
+            adjust=parallel,
         ),
         CustomPodGroup(
             "StatefulSet",

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import path_text, problems_in
+from ksched_cli.api.conversion import path_text, problems_in, without_nulls
 from ksched_cli.api.decode import UnknownKind, document_of, label_of
 from ksched_cli.api.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from ksched_cli.errors import Problem, UsageError
@@ -60,7 +60,11 @@ def custom_workloads(unknown: UnknownKind, origin: Origin, kinds: Kinds) -> Iter
     groups = kinds.get((unknown.kind.lower(), group.lower()))
     if groups is None:
         return
-    resource = CustomResource(document_of(unknown))
+    resource = CustomResource(without_nulls(document_of(unknown)))
+    if not resource.name:
+        text = "Required value: name or generateName is required"
+        yield Problem(text, origin.source, origin.line, f"{label_of(unknown)}: metadata.name", code=INVALID)
+        return
     found = False
     for each in groups:
         for made in _workloads(each, unknown, resource, origin):
@@ -100,12 +104,16 @@ def _workload(
     group: CustomPodGroup, unknown: UnknownKind, element: CustomResource, number: int, origin: Origin
 ) -> Iterator[CustomWorkload | Problem]:
     draft, paths = _draft(group, unknown, element, number)
-    if group.adjust is not None:
-        group.adjust(draft, element)
-    words = _words(element, number)
-    _label(group, draft, element, {name: text.format(**words) for name, text in group.labels.items()})
-    _complete(group, draft)
     item, mistakes = problems_in(draft, _TYPES[group.manner])
+    if not mistakes:
+        if TEMPLATE not in group.fields and "spec" not in group.fields:
+            pod_spec(draft).setdefault("containers", [{}])
+        if group.adjust is not None:
+            group.adjust(draft, element)
+        words = _words(element, number)
+        _label(group, draft, element, {name: text.format(**words) for name, text in group.labels.items()})
+        _complete(group, draft)
+        item, mistakes = problems_in(draft, _TYPES[group.manner])
     label = label_of(unknown)
     for steps, text in mistakes:
         path = f"{label}: {path_text(in_resource(paths, tuple(steps)))}"
@@ -119,14 +127,15 @@ def _draft(
 ) -> tuple[Draft, Sequence[tuple[Steps, Steps]]]:
     """The workload as a document, and pairs of a path in it and the path in the resource."""
     words = _words(element, number)
-    metadata = dict(element.document.get("metadata") or {})
+    metadata = dict(element.document["metadata"])
     metadata["name"] = group.name.format(**words)
     metadata["ownerReferences"] = [_owner(unknown, metadata, element.name)]
     suffix = group.group.format(**words).strip("-") or (element.key if group.each else "")
     metadata["annotations"] = {STANDS_FOR: suffix}
     draft: Draft = {"metadata": metadata, "spec": {}}
     paths: list[tuple[Steps, Steps]] = []
-    for field, path in group.fields.items():
+    for field, first in group.fields.items():
+        path = group.otherwise if group.otherwise and element.at(first) is None else first
         value = element.at(path)
         steps = tuple(int(step) if step.isdecimal() else step for step in field.split("."))
         paths.append((steps, element.steps(path)))
@@ -152,15 +161,14 @@ def _owner(unknown: UnknownKind, metadata: Mapping[str, Any], name: str) -> Draf
 
 
 def _set(draft: Draft, steps: Steps, value: Any) -> None:
+    """Set the field, unless a field around it has a wrong type, which is a mistake of that field."""
     here: Any = draft
     for step, following in pairwise(steps):
-        if isinstance(step, int):
-            here = here[step]
-            continue
-        if not here.get(step):
+        if isinstance(here, dict) and not here.get(step):
             here[step] = [{}] if isinstance(following, int) else {}
-        here = here[step]
-    here[steps[-1]] = value
+        here = here[step] if isinstance(here, list if isinstance(step, int) else dict) else None  # type: ignore[index]
+    if isinstance(here, dict):
+        here[steps[-1]] = value
 
 
 def _label(group: CustomPodGroup, draft: Draft, element: CustomResource, labels: Mapping[str, str]) -> None:
@@ -168,10 +176,7 @@ def _label(group: CustomPodGroup, draft: Draft, element: CustomResource, labels:
     spec = draft["spec"]
     if group.manner == "Job":
         return
-    template = spec.setdefault("template", {})
-    if not isinstance(template, dict):
-        return
-    metadata = template.setdefault("metadata", {})
+    metadata = spec.setdefault("template", {}).setdefault("metadata", {})
     selector = element.at(group.selector) if group.selector else None
     if not selector:
         own = dict(labels) or {_UNIQUE: template_hash(draft["metadata"]["name"].encode())}
@@ -182,18 +187,11 @@ def _label(group: CustomPodGroup, draft: Draft, element: CustomResource, labels:
 
 def _complete(group: CustomPodGroup, draft: Draft) -> None:
     """Set fields that a workload of Kubernetes needs and a custom resource may lack."""
-    if TEMPLATE not in group.fields and "spec" not in group.fields:
-        pod_spec(draft).setdefault("containers", [{}])
-    template = draft["spec"].get("template")
-    spec = template.get("spec") if isinstance(template, dict) else None
-    if not isinstance(spec, dict):
-        return
+    spec = pod_spec(draft)
     if group.manner != "Job":
         spec.pop("restartPolicy", None)
-    containers = spec.get("containers")
-    for index, each in enumerate(containers if isinstance(containers, list) else ()):
-        if isinstance(each, dict):
-            each.setdefault("name", f"container-{index}")
+    for index, each in enumerate(spec.get("containers") or ()):
+        each.setdefault("name", f"container-{index}")
 
 
 def stand_in_kind(name: str) -> type[Struct] | None:
