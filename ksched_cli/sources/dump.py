@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import msgspec
@@ -39,7 +40,7 @@ from ksched_cli.api.workloads import (
     ReplicationController,
     StatefulSet,
 )
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, counted, named, predicate
 from ksched_cli.sources import files
 from ksched_cli.sources.decoding import decode, share_texts
 from ksched_cli.sources.files import SUFFIXES, Content
@@ -74,9 +75,6 @@ if TYPE_CHECKING:
 
 # The most problems in one error.
 MAX_PROBLEMS = 50
-
-
-_NAMED = 3
 LIVE = "live"
 # What the sources begin with that name a scheduling trace.
 TRACES = ("openb:", "trace:")
@@ -245,8 +243,8 @@ class _Reader:
     def _load_files(self, given: str, found: files.Files) -> None:
         self._note_left_out(given, found.left_out)
         if found.below:
-            number = f"{'at least ' if found.more_below else ''}{_counted(found.below, 'manifest')}"
-            text = f"{number} in the folders below {_is(found.below)} not read"
+            number = f"{'at least ' if found.more_below else ''}{counted(found.below, 'manifest')}"
+            text = f"{number} in the folders below {predicate('are', found.below)} not read"
             self._problems.append(Problem(text, given, hint="-R reads them", code=SKIPPED, level="note"))
         manifests = self._manifests
         self._in_directory = manifests is not None and (found.directory or given in manifests.optional)
@@ -257,13 +255,13 @@ class _Reader:
             except InputError as mistake:
                 self._add(mistake.problems, UNREADABLE)
         if self._strays:
-            text = f"{_listed(self._strays)} {_is(len(self._strays))} not read: there is no Kubernetes object in it"
+            text = f"{_listed(self._strays)} not read: there is no Kubernetes object in it"
             self._problems.append(Problem(text, self._strays[0], code=SKIPPED, level="note"))
         self._strays, self._in_directory, self._time = [], False, inf
 
     def _note_left_out(self, given: str, left_out: Sequence[str]) -> None:
         if left_out:
-            text = f"{given}: {_listed(left_out)} {_is(len(left_out))} not read: of a must-gather only objects are"
+            text = f"{given}: {_listed(left_out)} not read: of a must-gather only objects are"
             self._loaded.warnings += [text] if text not in self._loaded.warnings else []
 
     def _add(self, problems: Iterable[Problem], code: str) -> None:
@@ -645,8 +643,8 @@ def _is_equal(item: Any, known: Any) -> bool:
 
 def _two_dumps(sources: tuple[str, str], objects: Sequence[str]) -> Problem:
     source, known = sources
-    number = f" and {_counted(len(objects) - 1, 'more object')}" if len(objects) > 1 else ""
-    text = f"{objects[0]}{number} {_is(len(objects))} in another version in {known}: these are two dumps of one cluster"
+    which = f"{objects[0]} and {counted(len(objects) - 1, 'more object')} are" if objects[1:] else f"{objects[0]} is"
+    text = f"{which} in another version in {known}: these are two dumps of one cluster"
     return Problem(text, source, hint="leave one of them out, or give --newest for the newer objects", code=DUPLICATE)
 
 
@@ -666,25 +664,14 @@ def _name(item: Struct) -> str:
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def _listed(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    more = len(names) - _NAMED
-    return f"{_counted(len(names), 'file')} ({', '.join(names[:_NAMED])}{f' and {more} more' if more > 0 else ''})"
+    return f"{names[0]} is" if len(names) == 1 else f"{counted(len(names), 'file')} ({named(names)}) are"
 
 
 def _glob_of(path: str) -> str:
     """The glob that excludes the folder of the file, or the file if it has no folder."""
-    parts = path.split("/")
-    return parts[-2] if len(parts) > 1 and parts[-2] not in (".", "..") else parts[-1]
+    folder = Path(path).parent.name
+    return Path(path).name if folder in ("", "..") else folder
 
 
 def _revision(resource_version: str) -> int:
