@@ -1,0 +1,44 @@
+"""Stored documents with rare cases, and what a terminal, Markdown, a page and a picture show of each."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from msgspec import to_builtins
+
+from ksched_cli.report.registry import RenderOptions, stored_view
+from ksched_cli.report.sinks import markdown, terminal
+from ksched_cli.report.sinks.page import page_of
+from ksched_cli.report.sinks.svg import write_svg
+from ksched_cli.report.view.model import View
+from tests.cli.transcripts import same_as_golden
+
+DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", [pytest.param(each, id=each.stem) for each in DOCUMENTS])
+def test_a_document_is_shown(path: Path) -> None:
+    view = stored_view({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())})
+    page = to_builtins(page_of(view))
+    page["sections"] = [{key: value for key, value in each.items() if value} for each in page["sections"]]
+    parts = {
+        "table": written(terminal.write_view, view, RenderOptions("table", width=100)),
+        "wide": written(terminal.write_view, view, RenderOptions("wide", width=100)),
+        "markdown": written(markdown.write_view, view),
+        "page": yaml.safe_dump(page, default_flow_style=None, width=118, sort_keys=False, allow_unicode=True),
+        "svg": written(write_svg, view),
+    }
+    if parts["wide"] == parts["table"]:
+        parts["wide"] = "as the table\n"
+    shown = "".join(f"--- {form}\n{text}" for form, text in parts.items() if text)
+    same_as_golden(f"view-{path.stem}", shown, columns=None)
+
+
+def written(write: Any, view: View, *options: RenderOptions) -> str:
+    out = io.StringIO()
+    write(view, out, *options)
+    return out.getvalue()
