@@ -2,8 +2,8 @@
 
 To add a result of a command:
 
-1. Write a module in `view/` with a Struct `Document`, `document(result, options)` that makes it, and `view(document)`
-   that returns a View.
+1. Write a module in `view/` with a Struct `Document` and `view(document)`, which returns a View. The document is the
+   class of the result if its fields are what the keys are to be. Otherwise `document(result, options)` makes it.
 2. Name the class of the result in `_RESULTS` with the module, its formats and the kind of the document.
 
 Every format then works: `sinks/` writes the View as a table, rows of names, Markdown and a page, and `encoding.py` the
@@ -150,7 +150,7 @@ def view_of(result: Any, options: RenderOptions) -> Any:
     module, _, prefix = _RESULTS[type(result).__name__][0].partition(":")
     if prefix:
         return _function(f"view.{module}.{prefix}_view")(result)
-    return _function(f"view.{module}.view")(_function(f"view.{module}.document")(result, options))
+    return _function(f"view.{module}.view")(_document(module, result, options))
 
 
 def document_of(result: Any, options: RenderOptions) -> Any:
@@ -164,12 +164,18 @@ def document_of(result: Any, options: RenderOptions) -> Any:
     elif prefix:
         made = _function(f"view.{path}.{prefix}_document")(result, options)
     else:
-        made = _function("view.documents.encoded")(_function(f"view.{path}.document")(result, options))
+        made = _function("view.documents.encoded")(_document(path, result, options))
     if "html" not in formats:
         return made
     warnings = getattr(result, "warnings", ())
     made |= {"warnings": list(warnings)} if warnings else {}
     return made | _function("view.documents.run_entry")(options)
+
+
+def _document(name: str, result: Any, options: RenderOptions) -> Any:
+    """The document of a result, as a Struct."""
+    module = import_module(f"{__package__}.view.{name}")
+    return module.document(result, options) if hasattr(module, "document") else result
 
 
 def stored_view(document: Mapping[str, Any]) -> Any:

@@ -22,6 +22,7 @@ from ksched_cli.plan.consolidate.results import (
     Consolidation,
     ConsolidationEnd,
     ConsolidationStep,
+    DrainSearch,
     NodeFailure,
     NodeFailures,
     PodMove,
@@ -34,6 +35,7 @@ from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import NodeShape, ShapeCatalog
+from ksched_cli.plan.size.results import gap_of, without_zeros
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.whatif.edits.node_fields import Cordon, Uncordon
@@ -153,7 +155,17 @@ def _step_of(removal: Removal, result: DrainResult, flags: Flags) -> Consolidati
     extra += " --force" if flags.force else ""
     commands = (f"kubectl drain {removal.node} --ignore-daemonsets{extra}", f"kubectl delete node {removal.node}")
     shape = removal.shape.title if removal.shape else ""
-    return ConsolidationStep(removal.node, removal.saving, moves, commands, shape, removal.new_node, node.rounds)
+    return ConsolidationStep(
+        node=removal.node,
+        action="replace" if shape else "remove",
+        shape=shape,
+        new_node=removal.new_node,
+        saving=without_zeros(removal.saving),
+        uncordon=(),
+        rounds=node.rounds,
+        commands=commands,
+        moves=moves,
+    )
 
 
 class Deadline:
@@ -327,26 +339,26 @@ class ConsolidationSearch:
         # Without a step there is nothing to cordon nodes for.
         cordon, last = (self._cordon, last) if steps else ((), ())
         kept = (StayingNode(node, why) for node, why in self._why.items() if node not in gone)
+        seconds = self._clock.seconds
         return Consolidation(
-            steps,
-            cordon,
-            last,
-            self._candidates.cost,
-            cost,
-            min(bound, cost),
-            self._catalog.unit if self._catalog else "nodes",
-            nodes,
-            nodes - len(self._steps) + replaced,
-            tuple(sorted(kept, key=lambda each: each.node)),
-            ended,
-            self._clock.seconds,
-            time_limit,
-            self._world.tried,
-            self._conditions.texts,
-            run.coverage,
-            run.stats(len(gone), self._clock.seconds),
-            run.source.warnings,
-            NodeChanges(before, NodeColumns.of(self._world.cluster)),
+            cost_before=without_zeros(self._candidates.cost),
+            cost_after=without_zeros(cost),
+            saving=without_zeros(self._candidates.cost - cost),
+            lower_bound=without_zeros(min(bound, cost)),
+            gap=gap_of(cost, min(bound, cost)),
+            unit=self._catalog.unit if self._catalog else "nodes",
+            nodes_before=nodes,
+            nodes_after=nodes - len(self._steps) + replaced,
+            cordon=cordon,
+            steps=steps,
+            uncordon=last,
+            kept=tuple(sorted(kept, key=lambda each: each.node)),
+            conditions=self._conditions.texts,
+            search=DrainSearch(ended, round(seconds, 3), time_limit, self._world.tried),
+            coverage=run.coverage,
+            stats=run.stats(len(gone), seconds),
+            node_table=NodeChanges(before, NodeColumns.of(self._world.cluster)),
+            warnings=run.source.warnings,
         )
 
 

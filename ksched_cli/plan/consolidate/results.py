@@ -1,5 +1,6 @@
 """The result of `consolidate`, and the conditions that it must keep.
 
+`Consolidation` is its own document: its fields are the keys of `-o json`, and a stored document is read back into it.
 `Conditions` are the headroom, the nodes that may go, and the nodes, zones or regions that may fail afterwards
 (`NodeFailures`): after each such failure every pod must have a node."""
 
@@ -36,18 +37,19 @@ class PodMove(Struct, frozen=True):
     to: str
 
 
-class ConsolidationStep(Struct, frozen=True):
+class ConsolidationStep(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One node that is drained and deleted. `shape` is what is bought before it, empty if nothing is. `uncordon`: nodes
     that are opened again before this step. `commands` do it with kubectl; the new node is for the cloud provider."""
 
     node: str
-    saving: Decimal
-    moves: tuple[PodMove, ...]
-    commands: tuple[str, ...]
+    action: Literal["remove", "replace"]
     shape: str = ""
     new_node: str = ""
-    rounds: int = 0
-    uncordon: tuple[str, ...] = ()
+    saving: Decimal
+    uncordon: tuple[str, ...]
+    rounds: int
+    commands: tuple[str, ...]
+    moves: tuple[PodMove, ...]
 
 
 class StayingNode(Struct, frozen=True):
@@ -57,40 +59,47 @@ class StayingNode(Struct, frozen=True):
     why: str
 
 
-class Consolidation(Displayed, Struct, frozen=True):
-    """`cordon` are the nodes to cordon before the first step, so that no pod moves twice, and `uncordon` those to open
-    again after the last. `lower_bound`: no cluster of these nodes and shapes that holds the pods costs less."""
+class DrainSearch(Struct, frozen=True, rename="camel"):
+    """How the search ended."""
 
-    steps: tuple[ConsolidationStep, ...]
-    cordon: tuple[str, ...]
-    uncordon: tuple[str, ...]
-    cost_before: Decimal
-    cost_after: Decimal
-    lower_bound: Decimal
-    unit: str
-    nodes_before: int
-    nodes_after: int
-    kept: tuple[StayingNode, ...]
     ended: ConsolidationEnd
     seconds: float
     time_limit: float
-    tried: int
+    drains_tried: int
+
+
+class Consolidation(
+    Displayed,
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="kind",
+    tag="Consolidation",
+):
+    """`cordon` are the nodes to cordon before the first step, so that no pod moves twice, and `uncordon` those to open
+    again after the last. `lower_bound`: no cluster of these nodes and shapes that holds the pods costs less. `gap`: how
+    far the cost may be above the optimum, in per cent of the cost."""
+
+    cost_before: Decimal
+    cost_after: Decimal
+    saving: Decimal
+    lower_bound: Decimal
+    gap: float
+    unit: str
+    nodes_before: int
+    nodes_after: int
+    cordon: tuple[str, ...]
+    steps: tuple[ConsolidationStep, ...]
+    uncordon: tuple[str, ...]
+    kept: tuple[StayingNode, ...]
     conditions: tuple[str, ...]
+    search: DrainSearch
     coverage: Mapping[str, Any]
     stats: Stats
+    node_table: NodeChanges | Any = None
     warnings: tuple[str, ...] = ()
-    columns: NodeChanges | None = None
-
-    @property
-    def saving(self) -> Decimal:
-        return self.cost_before - self.cost_after
-
-    @property
-    def gap(self) -> Decimal:
-        """How far the cost may be above the optimum, in per cent of the cost."""
-        if not self.cost_after:
-            return Decimal(0)
-        return ((self.cost_after - self.lower_bound) * 100 / self.cost_after).quantize(Decimal("0.01"))
 
 
 # Each failure is tried by itself, and no failure is left out: more are refused.

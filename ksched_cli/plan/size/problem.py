@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ksched_cli.plan.size.catalog import NodeShape
+from ksched_cli.plan.size.results import without_zeros
 
 Matrix = NDArray[np.int64]
 
@@ -192,7 +193,7 @@ class PackingProblem(Struct, frozen=True, dict=True):
         return all(shape.most is None or bought[shape.name] <= shape.most for shape in counts)
 
     def money(self, grains: int) -> Decimal:
-        return self.grain * grains
+        return without_zeros(self.grain * grains)
 
 
 def how_many_fit(requests: Sequence[int], free: Sequence[int]) -> int:

@@ -1,5 +1,6 @@
 """The purchase that `size` found, by name, and the limits of its searches.
 
+`Sizing` is its own document: its fields are the keys of `-o json`, and a stored document is read back into it.
 A test or a caller of `Simulator.size` may set the limits (`SearchSettings`); `ksched size` has the time limit only.
 """
 
@@ -54,17 +55,28 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
 SearchEnd = Literal["optimal", "local", "stalled", "time", "greedy"]
 
 
-class BoughtNodes(Struct, frozen=True):
+def without_zeros(amount: Decimal) -> Decimal:
+    """The amount of money without zeros behind its last digit, as documents have it."""
+    text = f"{amount:f}"
+    return Decimal(text.rstrip("0") if "." in text else text)
+
+
+def gap_of(cost: Decimal, lower_bound: Decimal) -> float:
+    """How far the cost may be above the optimum, in per cent of the cost."""
+    return float(((cost - lower_bound) * 100 / cost).quantize(Decimal("0.01"))) if cost else 0.0
+
+
+class BoughtNodes(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """So many nodes of one shape. `cost` is that of all of them; `template` is the Node that `--add-node` takes."""
 
     shape: str
-    zone: str
+    zone: str = ""
     count: int
     price: Decimal
     cost: Decimal
+    spot: bool = False
     names: tuple[str, ...]
     template: Mapping[str, Any]
-    spot: bool = False
 
 
 class SizedPod(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -85,7 +97,7 @@ class UnsizedPod(Struct, frozen=True, rename="camel", omit_defaults=True):
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-class CheaperSet(Struct, frozen=True):
+class CheaperSet(Struct, frozen=True, rename="camel"):
     """The dearest set below the cost that was tried: which pod has no node in it, and why."""
 
     nodes: Mapping[str, int]
@@ -94,37 +106,38 @@ class CheaperSet(Struct, frozen=True):
     message: str
 
 
-class Sizing(Displayed, Struct, frozen=True):
+class SizeSearch(Struct, frozen=True, rename="camel"):
+    """How the search ended. `pods_with_ties`: pods for which several nodes scored alike, so that kube-scheduler
+    draws."""
+
+    ended: SearchEnd
+    seconds: float
+    time_limit: float
+    sets_tried: int
+    pods_with_ties: int
+
+
+class Sizing(
+    Displayed, Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="kind", tag="Sizing"
+):
     """The nodes to add. `gap`: how far the cost may be above the optimum, in per cent of the cost; None without a
-    bound. `held_back`: pods that are gated or that another scheduler places, with the reason. `ties`: pods for which
-    several nodes scored alike, so that kube-scheduler draws."""
+    bound. `held_back`: pods that are gated or that another scheduler places, with the reason."""
 
     cost: Decimal
     lower_bound: Decimal | None
+    gap: float | None
     unit: str
     nodes: tuple[BoughtNodes, ...]
     pods: tuple[SizedPod, ...]
     unplaced: tuple[UnsizedPod, ...]
-    cheaper: CheaperSet | None
-    ended: SearchEnd
-    time_limit: float
-    seconds: float
-    sets_tried: int
-    unusable: Mapping[str, str]
+    search: SizeSearch
+    unusable_shapes: Mapping[str, str]
     held_back: Mapping[str, str]
-    ties: int
     coverage: Mapping[str, Any]
     stats: Stats
+    node_table: NodeChanges | Any = None
+    cheaper: CheaperSet | None = None
     warnings: tuple[str, ...] = ()
-    columns: NodeChanges | None = None
-
-    @property
-    def gap(self) -> Decimal | None:
-        if self.lower_bound is None:
-            return None
-        if not self.cost:
-            return Decimal(0)
-        return ((self.cost - self.lower_bound) * 100 / self.cost).quantize(Decimal("0.01"))
 
     @property
     def fits(self) -> bool:

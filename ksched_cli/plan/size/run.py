@@ -12,7 +12,17 @@ from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import NodeShape, ShapeCatalog
 from ksched_cli.plan.size.classes import Survey, Surveyor
-from ksched_cli.plan.size.results import BoughtNodes, CheaperSet, SearchSettings, SizedPod, Sizing, UnsizedPod
+from ksched_cli.plan.size.results import (
+    BoughtNodes,
+    CheaperSet,
+    SearchSettings,
+    SizedPod,
+    SizeSearch,
+    Sizing,
+    UnsizedPod,
+    gap_of,
+    without_zeros,
+)
 from ksched_cli.plan.size.search import PurchaseSearch, SearchState
 from ksched_cli.plan.size.solver import solver_is_installed
 from ksched_cli.plan.size.trials import SizingTrials
@@ -65,25 +75,23 @@ class _Report:
             text = "highspy is not installed: a greedy method chose the nodes, and nothing is proven about the cost"
             warnings.append(f"{text} (pip install 'ksched-cli[size]')")
         after = self._best.columns
+        cost, bound = money(state.cost), money(state.bound) if proven else None
         return Sizing(
-            money(state.cost),
-            money(state.bound) if proven else None,
-            self._catalog.unit,
-            tuple(self._bought()),
-            tuple(self._pods()),
-            tuple(self._unplaced()),
-            self._cheaper(),
-            state.ended,
-            time_limit,
-            seconds,
-            self._trials.runs,
-            self._survey.unusable,
-            self._held_back(),
-            self._best.ties,
-            self._prepared.coverage,
-            self._prepared.stats(len(self._trials.pending), seconds),
-            tuple(warnings),
-            None if after is None else NodeChanges(NodeColumns.of(self._trials.cluster), after),
+            cost=cost,
+            lower_bound=bound,
+            gap=None if bound is None else gap_of(cost, bound),
+            unit=self._catalog.unit,
+            nodes=tuple(self._bought()),
+            pods=tuple(self._pods()),
+            unplaced=tuple(self._unplaced()),
+            search=SizeSearch(state.ended, round(seconds, 3), time_limit, self._trials.runs, self._best.ties),
+            unusable_shapes=self._survey.unusable,
+            held_back=self._held_back(),
+            coverage=self._prepared.coverage,
+            stats=self._prepared.stats(len(self._trials.pending), seconds),
+            node_table=None if after is None else NodeChanges(NodeColumns.of(self._trials.cluster), after),
+            cheaper=self._cheaper(),
+            warnings=tuple(warnings),
         )
 
     def _bought(self) -> list[BoughtNodes]:
@@ -92,14 +100,14 @@ class _Report:
             names[shape].append(name)
         return [
             BoughtNodes(
-                shape.name,
-                shape.zone,
-                len(own),
-                shape.price,
-                shape.price * len(own),
-                tuple(own),
-                shape.document(),
-                shape.spot,
+                shape=shape.name,
+                zone=shape.zone,
+                count=len(own),
+                price=without_zeros(shape.price),
+                cost=without_zeros(shape.price * len(own)),
+                spot=shape.spot,
+                names=tuple(own),
+                template=shape.document(),
             )
             for shape, own in sorted(names.items(), key=lambda each: (-each[0].price, each[0].node_name))
         ]

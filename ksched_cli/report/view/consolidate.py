@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from decimal import Decimal
 
 from ksched_cli.errors import counted, plural
-from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, PodMove, StayingNode
-from ksched_cli.report.registry import RenderOptions
+from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import DocumentPart, omissions
+from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -34,63 +33,10 @@ _MOVES, _NODES = 12, 6
 _NO_OTHER = " has no other node"
 
 
-class StepPart(DocumentPart, frozen=True, kw_only=True):
-    node: str
-    action: str
-    shape: str = ""
-    new_node: str = ""
-    saving: str
-    uncordon: tuple[str, ...]
-    rounds: int
-    commands: tuple[str, ...]
-    moves: tuple[PodMove, ...]
-
-    @classmethod
-    def of(cls, step: ConsolidationStep) -> StepPart:
-        return cls.like(step, action="replace" if step.shape else "remove")
+Document = Consolidation
 
 
-class DrainSearchPart(DocumentPart, frozen=True, kw_only=True):
-    ended: str
-    seconds: float
-    time_limit: float
-    drains_tried: int
-
-
-class ConsolidationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Consolidation"):
-    cost_before: str
-    cost_after: str
-    saving: str
-    lower_bound: str
-    gap: float
-    unit: str
-    nodes_before: int
-    nodes_after: int
-    cordon: tuple[str, ...]
-    steps: tuple[StepPart, ...]
-    uncordon: tuple[str, ...]
-    kept: tuple[StayingNode, ...]
-    conditions: tuple[str, ...]
-    search: DrainSearchPart
-    coverage: Mapping[str, Any]
-    stats: Any
-    node_table: Any = None
-
-
-Document = ConsolidationDocument
-
-
-def document(found: Consolidation, options: RenderOptions) -> ConsolidationDocument:
-    return ConsolidationDocument.like(
-        found,
-        gap=float(found.gap),
-        steps=tuple(map(StepPart.of, found.steps)),
-        search=DrainSearchPart.like(found, seconds=round(found.seconds, 3), drains_tried=found.tried),
-        node_table=found.columns,
-    )
-
-
-def view(found: ConsolidationDocument) -> View:
+def view(found: Consolidation) -> View:
     """`10 nodes: 5 can be removed and 1 can be replaced, saves 5.2 of 10 USD/h, gap 3 %`."""
     replaced = sum(1 for step in found.steps if step.shape)
     removed = len(found.steps) - replaced
@@ -110,7 +56,7 @@ def view(found: ConsolidationDocument) -> View:
         figures=[
             counting(found.nodes_before, "node", "before"),
             counting(found.nodes_after, "node", "after", tone),
-            Figure(_saved(found), found.saving, tone),
+            Figure(_saved(found), str(found.saving), tone),
         ],
         sections=[
             *_steps(found),
@@ -127,19 +73,19 @@ def view(found: ConsolidationDocument) -> View:
     )
 
 
-def _price(found: ConsolidationDocument, amount: str) -> str:
+def _price(found: Consolidation, amount: Decimal) -> str:
     """`0.5 USD/h`, or `2 nodes`: without prices the unit is a node."""
     return counted(int(amount), "node") if found.unit == "nodes" else f"{amount} {found.unit}".rstrip()
 
 
-def _saved(found: ConsolidationDocument) -> str:
+def _saved(found: Consolidation) -> str:
     """The label of the saving: `node saved`, or `saved, USD/h`."""
     if found.unit == "nodes":
         return f"{plural(int(found.saving), 'node')} saved"
     return f"saved, {found.unit}".rstrip(", ")
 
 
-def _notes(found: ConsolidationDocument) -> Iterator[str]:
+def _notes(found: Consolidation) -> Iterator[str]:
     """The proven bound, the conditions, and how the search ended."""
     search = found.search
     if search.ended == "optimal":
@@ -153,7 +99,7 @@ def _notes(found: ConsolidationDocument) -> Iterator[str]:
         yield f"the time limit of {search.time_limit:g} s ended the search: more nodes may be removable"
 
 
-def _cordoned(found: ConsolidationDocument) -> Iterator[Line]:
+def _cordoned(found: Consolidation) -> Iterator[Line]:
     if found.cordon:
         text = f"before the first step: kubectl cordon {_some(found.cordon)} (-o commands has all commands)"
         yield Line(text, copied=True)
@@ -166,7 +112,7 @@ def _some(names: Sequence[str]) -> str:
     return " ".join(names[:_NODES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _commands(found: ConsolidationDocument) -> Iterator[str]:
+def _commands(found: Consolidation) -> Iterator[str]:
     """All commands in the order in which they are run."""
     if found.cordon:
         yield f"kubectl cordon {' '.join(found.cordon)}"
@@ -176,7 +122,7 @@ def _commands(found: ConsolidationDocument) -> Iterator[str]:
         yield f"kubectl uncordon {' '.join(found.uncordon)}"
 
 
-def _steps(found: ConsolidationDocument) -> list[Section]:
+def _steps(found: Consolidation) -> list[Section]:
     """The steps as a table for a terminal, and with their commands for a page."""
     if not found.steps:
         return []
@@ -184,7 +130,7 @@ def _steps(found: ConsolidationDocument) -> list[Section]:
         "Step: number; Node: node; Replaced by; Saves: number; Pods move: number; Rounds: number hides_zeros"
     )
     rows = [
-        [at, each.node, each.shape, each.saving, len(each.moves), each.rounds]
+        [at, each.node, each.shape, str(each.saving), len(each.moves), each.rounds]
         for at, each in enumerate(found.steps, start=1)
     ]
     done = [Step(_title(each), list(_lines(each)), f"saves {_price(found, each.saving)}") for each in found.steps]
@@ -198,20 +144,20 @@ def _steps(found: ConsolidationDocument) -> list[Section]:
     ]
 
 
-def _title(step: StepPart) -> str:
+def _title(step: ConsolidationStep) -> str:
     if step.shape:
         return f"Replace {step.node} by {step.new_node} ({step.shape})"
     return f"Remove {step.node}"
 
 
-def _lines(step: StepPart) -> Iterator[Line]:
+def _lines(step: ConsolidationStep) -> Iterator[Line]:
     yield from (Line(command, copied=True) for command in step.commands)
     yield from (Line(f"{move.pod} moves to {move.to}", "good") for move in step.moves[:_MOVES])
     if (left := len(step.moves) - _MOVES) > 0:
         yield Line(f"and {counted(left, 'more pod')}", "good")
 
 
-def _costs(found: ConsolidationDocument) -> Section:
+def _costs(found: Consolidation) -> Section:
     series = "nodes" if found.unit == "nodes" else "cost"
     amounts = {"now": found.cost_before, "after": found.cost_after, "proven lower bound": found.lower_bound}
     rows = [Bar(text, [(series, float(amount))], _price(found, amount)) for text, amount in amounts.items()]
@@ -219,7 +165,7 @@ def _costs(found: ConsolidationDocument) -> Section:
     return Section("costs", title, Bars(rows), place="page")
 
 
-def _moves(found: ConsolidationDocument) -> list[Section]:
+def _moves(found: Consolidation) -> list[Section]:
     shown = columns("Pod; Step: badge filters; From: filters; To: filters")
     rows = [[move.pod, step.action, step.node, move.to] for step in found.steps for move in step.moves]
     return [Section("moves", "Where pods go", Table(shown, rows, _TONES), place="page")] if rows else []
@@ -231,7 +177,7 @@ def _of_copies(why: str) -> str:
     return f"pods of {copies}{found.replace('has', 'have')}{rest}" if found and (copies := copies_of(pod)) else why
 
 
-def _kept(found: ConsolidationDocument) -> list[Section]:
+def _kept(found: Consolidation) -> list[Section]:
     rows = [[each.node, _of_copies(each.why)] for each in found.kept]
     table = Table(columns("Node that stays: node same=node; Why: flows filters brief"), rows, most=8, rows_are="reason")
     return [Section("kept", "Nodes that stay", table)] if rows else []

@@ -54,9 +54,9 @@ def value_of(part: Any) -> Any:
     return part.document() if hasattr(part, "document") else part
 
 
-def encoded(document: DocumentPart) -> dict[str, Any]:
+def encoded(document: Struct) -> dict[str, Any]:
     """The document as dicts and lists."""
-    return {"apiVersion": API_VERSION, **document.entry()}
+    return {"apiVersion": API_VERSION, **to_builtins(document, enc_hook=plain)}
 
 
 def decoded(document: Mapping[str, Any], kind: type[D]) -> D:

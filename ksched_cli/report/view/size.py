@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from decimal import Decimal
 
 from ksched_cli.errors import counted, named, plural
-from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
-from ksched_cli.report.registry import RenderOptions
+from ksched_cli.plan.size.results import Sizing, UnsizedPod
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import DocumentPart, omissions
+from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.model import Bar, Bars, Figure, Line, Section, Table, View, columns, counting, short_reasons
 from ksched_cli.report.view.shared import node_map, nodes_of
 
@@ -20,68 +19,13 @@ _REASONS = 4
 _NAMED_SHAPES = 6
 
 
-class BoughtPart(DocumentPart, frozen=True, kw_only=True):
-    shape: str
-    zone: str = ""
-    count: int
-    price: str
-    cost: str
-    spot: bool = False
-    names: tuple[str, ...]
-    template: Mapping[str, Any]
+Document = Sizing
 
 
-class SizeSearchPart(DocumentPart, frozen=True, kw_only=True):
-    ended: str
-    seconds: float
-    time_limit: float
-    sets_tried: int
-    pods_with_ties: int
-
-
-class CheaperPart(DocumentPart, frozen=True, kw_only=True):
-    nodes: Mapping[str, int]
-    cost: str
-    pod: str
-    message: str
-
-
-class SizingDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Sizing"):
-    cost: str
-    lower_bound: str | None
-    gap: float | None
-    unit: str
-    nodes: tuple[BoughtPart, ...]
-    pods: tuple[SizedPod, ...]
-    unplaced: tuple[UnsizedPod, ...]
-    search: SizeSearchPart
-    unusable_shapes: Mapping[str, str]
-    held_back: Mapping[str, str]
-    coverage: Mapping[str, Any]
-    stats: Any
-    node_table: Any = None
-    cheaper: CheaperPart | None = None
-
-
-Document = SizingDocument
-
-
-def document(found: Sizing, options: RenderOptions) -> SizingDocument:
-    return SizingDocument.like(
-        found,
-        gap=None if found.gap is None else float(found.gap),
-        nodes=tuple(map(BoughtPart.like, found.nodes)),
-        search=SizeSearchPart.like(found, seconds=round(found.seconds, 3), pods_with_ties=found.ties),
-        unusable_shapes=found.unusable,
-        node_table=found.columns,
-        cheaper=CheaperPart.like(found.cheaper) if found.cheaper else None,
-    )
-
-
-def view(found: SizingDocument) -> View:
+def view(found: Sizing) -> View:
     """`60 pending pods: all fit with 14 more nodes, 2.93 USD/h, gap 1.2 %`."""
     placed, waiting, held = len(found.pods), len(found.unplaced), len(found.held_back)
-    count = sum(each.count for each in found.nodes)
+    count = found.count
     more = f"{count:,} more {plural(count, 'node')}" if found.nodes else "no more nodes"
     details = [f"{held:,} held back"] if held else []
     if not placed and not waiting:
@@ -104,7 +48,7 @@ def view(found: SizingDocument) -> View:
         notes=[*(Line(text, aside=True) for text in _search(found)), *_cheaper(found)],
         figures=[
             counting(count, "node", "to add"),
-            Figure(f"cost, {found.unit}".rstrip(", "), found.cost),
+            Figure(f"cost, {found.unit}".rstrip(", "), str(found.cost)),
             counting(placed, "pod", "with a node", "good" if placed else "plain"),
             Figure("no node", f"{waiting:,}", "bad" if waiting else "plain"),
         ],
@@ -119,17 +63,17 @@ def view(found: SizingDocument) -> View:
             *_left_out(found),
             *assumed_section(found.coverage.get("autoscalerAssumed", ())),
         ],
-        rows=[(each.shape, each.zone or "-", str(each.count), each.cost) for each in found.nodes],
+        rows=[(each.shape, each.zone or "-", str(each.count), str(each.cost)) for each in found.nodes],
         omitted=omissions(found.coverage),
         nodes=nodes_of(found.node_table),
     )
 
 
-def _price(found: SizingDocument, amount: str) -> str:
+def _price(found: Sizing, amount: Decimal) -> str:
     return f"{amount} {found.unit}".rstrip()
 
 
-def _search(found: SizingDocument) -> Iterator[str]:
+def _search(found: Sizing) -> Iterator[str]:
     """The proven bound of the cost, and how the search ended."""
     search = found.search
     if found.nodes and found.lower_bound is None:
@@ -150,7 +94,7 @@ def _search(found: SizingDocument) -> Iterator[str]:
         yield "the bound holds for any order of placement; kube-scheduler places one pod after the other and moves none"
 
 
-def _cheaper(found: SizingDocument) -> Iterator[Line]:
+def _cheaper(found: Sizing) -> Iterator[Line]:
     """The reason why the next cheaper set fails."""
     if cheaper := found.cheaper:
         nodes = ", ".join(f"{number} {name}" for name, number in cheaper.nodes.items()) or "no new node"
@@ -158,7 +102,7 @@ def _cheaper(found: SizingDocument) -> Iterator[Line]:
         yield Line(f"why not {_price(found, cheaper.cost)} ({nodes}): {why}")
 
 
-def _nodes(found: SizingDocument) -> list[Section]:
+def _nodes(found: Sizing) -> list[Section]:
     on = Counter(each.node for each in found.pods)
     rows = [
         [
@@ -190,7 +134,7 @@ def _nodes(found: SizingDocument) -> list[Section]:
     ]
 
 
-def _unplaced(found: SizingDocument) -> list[Section]:
+def _unplaced(found: Sizing) -> list[Section]:
     shown = columns("Pod: same=pod; Workload: workload filters page; Why: flows brief")
     rows = [[each.pod, each.workload, _why(each)] for each in found.unplaced]
     table = Table(shown, rows, most=20, rows_are="pod")
@@ -211,13 +155,13 @@ def _why(pod: UnsizedPod) -> str:
     return f"fits on no shape of the catalog: {'; '.join(reasons[:_REASONS])}{more}"
 
 
-def _pods(found: SizingDocument) -> list[Section]:
+def _pods(found: Sizing) -> list[Section]:
     shown = columns("Pod; Workload: workload filters page; Node; Shape: filters")
     rows = [[each.pod, each.workload, each.node, each.shape or "a node of the cluster"] for each in found.pods]
     return [Section("pods", "Where each pod goes", Table(shown, rows), place="wide")] if rows else []
 
 
-def _left_out(found: SizingDocument) -> list[Section]:
+def _left_out(found: Sizing) -> list[Section]:
     rows = [[name, "shape", why] for name, why in found.unusable_shapes.items()]
     rows += [[name, "pod", why] for name, why in found.held_back.items()]
     shown = columns("Left out; What: filters; Why: flows")

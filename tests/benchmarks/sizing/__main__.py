@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
             optimum = f" optimum {instance.optimum}" if instance.packed else ""
             figures = ", ".join(f"{name} {cost}" for name, cost in others.items())
             worse = " DEARER" if min(others.values()) < found.cost else ""
-            line = f"{instance.name}: {found.cost}, bound {found.lower_bound}, gap {found.gap} %, {found.ended}, {took:.1f} s"
+            line = f"{instance.name}: {found.cost}, bound {found.lower_bound}, gap {found.gap} %, {found.search.ended}, {took:.1f} s"
             print(f"{line}{optimum}; {figures}{worse}", flush=True)  # noqa: T201
     for name, own in savings.items():
         print(f"mean saving against {name}: {100 * sum(own) / len(own):.1f} % over {len(own)} instances")  # noqa: T201

@@ -78,7 +78,13 @@ def test_the_emptiest_nodes_go_and_every_pod_moves_once() -> None:
     objects = [*FOUR, *workload("web", ["n0", "n1", "n2", "n2", "n3", "n3", "n3"])]
     found = consolidate(objects)
     assert removed(found) == ["n0", "n1"]
-    assert (found.cost_before, found.cost_after, found.lower_bound, found.gap, found.ended) == (4, 2, 2, 0, "optimal")
+    assert (found.cost_before, found.cost_after, found.lower_bound, found.gap, found.search.ended) == (
+        4,
+        2,
+        2,
+        0,
+        "optimal",
+    )
     assert found.cordon == ("n0", "n1")
     assert [[move.pod for move in step.moves] for step in found.steps] == [["default/web-0"], ["default/web-1"]]
     assert {move.to for step in found.steps for move in step.moves} <= {"n2", "n3"}
@@ -93,7 +99,7 @@ def test_an_empty_node_goes() -> None:
 def test_nodes_that_are_full_stay() -> None:
     found = consolidate([*FOUR[:2], *workload("web", ["n0"] * 4 + ["n1"] * 3)])
     assert removed(found) == []
-    assert (found.ended, found.lower_bound, found.cordon, found.uncordon) == ("optimal", 2, (), ())
+    assert (found.search.ended, found.lower_bound, found.cordon, found.uncordon) == ("optimal", 2, (), ())
 
 
 def test_budgets_are_kept() -> None:
@@ -221,7 +227,7 @@ def test_cheaper_shapes_replace_nodes() -> None:
     found = consolidate(objects, offers)
     (step,) = found.steps
     assert (step.node, step.shape, step.saving) == ("n0", "small", Decimal("0.3"))
-    assert (found.cost_after, found.lower_bound, found.ended) == (Decimal("0.1"), Decimal("0.1"), "optimal")
+    assert (found.cost_after, found.lower_bound, found.search.ended) == (Decimal("0.1"), Decimal("0.1"), "optimal")
     assert (found.nodes_before, found.nodes_after) == (1, 1)
 
 
@@ -252,7 +258,7 @@ def test_the_price_of_a_node_is_that_of_its_pool() -> None:
 
 def test_a_time_limit_of_nothing_is_said() -> None:
     found = consolidate([*FOUR, *workload("web", ["n0", "n1"])], time_limit=0.0)
-    assert (removed(found), found.ended) == ([], "time")
+    assert (removed(found), found.search.ended) == ([], "time")
 
 
 def test_no_node_that_stays_is_cordoned() -> None:
@@ -379,7 +385,7 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
 def test_every_step_can_be_drained_in_its_order(objects: list[dict[str, Any]], priced: bool, survive: str) -> None:
     offers = catalog(shape("small", 1), shape("tiny", "0.3", cpu="2", memory="8Gi")) if priced else None
     found = consolidate(objects, offers, survive=survive)
-    assert found.ended != "time"
+    assert found.search.ended != "time"
     assert found.lower_bound <= found.cost_after <= found.cost_before
     assert set(found.cordon) <= {step.node for step in found.steps}
     assert (found.uncordon, [step.uncordon for step in found.steps]) == ((), [()] * len(found.steps))

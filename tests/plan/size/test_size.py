@@ -53,7 +53,12 @@ def test_the_room_of_the_cluster_is_used_first(greedy: bool) -> None:
 def test_the_cheapest_mix_is_proven() -> None:
     found = size([pending(f"p{at}", cpu="4", memory="1Gi") for at in range(3)], SMALL, LARGE)
     assert bought(found) == {"large": 1, "small": 1}
-    assert (found.cost, found.lower_bound, found.gap, found.ended) == (Decimal("0.29"), Decimal("0.29"), 0, "optimal")
+    assert (found.cost, found.lower_bound, found.gap, found.search.ended) == (
+        Decimal("0.29"),
+        Decimal("0.29"),
+        0,
+        "optimal",
+    )
 
 
 def test_daemon_sets_take_their_share() -> None:
@@ -66,9 +71,9 @@ def test_daemon_sets_take_their_share() -> None:
 def test_a_shape_on_which_a_daemon_set_does_not_fit_is_not_bought() -> None:
     found = size([daemon_set("agent", "6"), pending("p", cpu="1")], SMALL, LARGE)
     assert bought(found) == {"large": 1}
-    assert list(found.unusable) == ["small"]
-    assert "agent" in found.unusable["small"]
-    assert "Insufficient cpu" in found.unusable["small"]
+    assert list(found.unusable_shapes) == ["small"]
+    assert "agent" in found.unusable_shapes["small"]
+    assert "Insufficient cpu" in found.unusable_shapes["small"]
 
 
 @methods
@@ -132,7 +137,7 @@ def test_a_pod_that_fits_on_no_shape_is_named_with_the_reason_of_each(greedy: bo
 def test_prices_that_tie() -> None:
     shapes = [shape(name, "0.1") for name in ("a", "b", "c")]
     found = size([pending(f"p{at}", cpu="4") for at in range(4)], *shapes)
-    assert (found.cost, found.count, found.ended) == (Decimal("0.4"), 4, "optimal")
+    assert (found.cost, found.count, found.search.ended) == (Decimal("0.4"), 4, "optimal")
 
 
 def test_sums_of_prices_do_not_drift() -> None:
@@ -243,14 +248,14 @@ def test_a_time_limit_of_a_tenth_of_a_second_gives_the_best_set_so_far() -> None
     shapes = [SMALL, LARGE, shape("c", "0.15", cpu="8", memory="16Gi"), shape("r", "0.23", cpu="7", memory="61Gi")]
     found = size(hard(), *shapes, time_limit=0.1)
     assert found.fits
-    assert found.ended == "time"
+    assert found.search.ended == "time"
     assert left_pending(load(hard()), found.nodes) == []
 
 
 def test_without_the_solver_a_greedy_method_answers_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ksched_cli.plan.size.run.solver_is_installed", lambda: False)
     found = size(hard(), SMALL, LARGE)
-    assert (found.fits, found.ended, found.lower_bound, found.gap) == (True, "greedy", None, None)
+    assert (found.fits, found.search.ended, found.lower_bound, found.gap) == (True, "greedy", None, None)
     assert "highspy is not installed" in found.warnings[-1]
 
 
