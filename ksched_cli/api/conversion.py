@@ -15,7 +15,8 @@ from msgspec import Struct, inspect
 MAX_PROBLEMS = 20
 
 Step: TypeAlias = str | int
-Mistake: TypeAlias = tuple[tuple[Step, ...], str]
+Path: TypeAlias = tuple[Step, ...]
+Mistake: TypeAlias = tuple[Path, str]
 
 
 def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:

@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import NODEFAULT, Struct
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import Container, PodSpec
 from ksched_cli.api.quantity import QuantityError, nano_value
-from ksched_cli.api.validation.fields import Path, fields_of, type_of
+from ksched_cli.api.validation.fields import fields_of, type_of
 
 Document: TypeAlias = dict[str, Any]
 

@@ -13,8 +13,9 @@ from ksched_cli.api.conversion import json_document, path_text
 from ksched_cli.api.core import metadata_of
 from ksched_cli.api.decode import CLUSTER_SCOPED, KINDS, DecodedObject, UnknownKind, plain_document, versions_of
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE
+from ksched_cli.api.validation import checks
 from ksched_cli.api.validation.documents import Mistake, mistakes, validate
-from ksched_cli.api.validation.fields import dns_label, number_at, object_at, text_at
+from ksched_cli.api.validation.fields import number_at, object_at, text_at
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.releases.changes import on_since
 from ksched_cli.releases.minors import DEFAULT
@@ -159,7 +160,7 @@ def _check_namespaces(reading: ManifestReading) -> None:
     """Raise InputError for options with names that no namespace can have."""
     given = [("-n", reading.namespace), *(("--assume-namespace", name) for name in reading.assumed_namespaces)]
     text, hint = "no namespace can have this name", "lower case letters, digits and '-', at most 63 characters"
-    problems = [Problem(text, f"{flag} {name}", hint=hint) for flag, name in given if name and dns_label(name)]
+    problems = [Problem(text, f"{flag} {name}", hint=hint) for flag, name in given if name and checks.dns_label(name)]
     if problems:
         raise InputError(problems)
 

@@ -24,7 +24,8 @@ from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.documents import validate
-from ksched_cli.api.validation.fields import FieldError, object_at
+from ksched_cli.api.validation.errors import Errors, FieldError
+from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import (
     CronJob,
     DaemonSet,
@@ -62,15 +63,7 @@ from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
 from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.errors import InputError, Problem, did_you_mean
-from ksched_cli.sources.loaded import (
-    APPLY_CONFLICT,
-    IMMUTABLE,
-    INVALID,
-    REFUSED,
-    Loaded,
-    resource_of,
-    workload_label,
-)
+from ksched_cli.sources.loaded import APPLY_CONFLICT, IMMUTABLE, INVALID, REFUSED, Loaded, resource_of, workload_label
 from ksched_cli.sources.places import Places, in_workload, template_of
 from ksched_cli.sources.templates import copied, defaulted, owner_reference, stamp, uid_of
 from ksched_cli.whatif.order import in_order, needed_too_early, unknown_namespaces
@@ -433,7 +426,7 @@ def _invalid(item: Any, error: FieldError, places: Places) -> Problem:
     return Problem(error.message, place.source, place.line, f"{_label(item)}: {path_text(error.path)}", "", INVALID)
 
 
-def _errors(item: Any, document: Mapping[str, Any]) -> Iterator[FieldError]:
+def _errors(item: Any, document: Mapping[str, Any]) -> Errors:
     return validate(document, type(item).__name__, document.get("apiVersion") or "")
 
 

@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems
-from ksched_cli.api.validation.fields import (
-    DOMAIN,
-    LABEL,
-    NEEDED,
-    NOT_NEGATIVE,
-    PORT,
+from ksched_cli.api.validation import checks
+from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, Needed, Rows
+from ksched_cli.api.validation.errors import (
+    Errors,
     FieldError,
-    FieldErrors,
-    Needed,
-    Path,
-    Rows,
-    amount_in,
-    amount_not_negative,
-    config_key,
-    dns_label,
     duplicate,
-    each_item,
-    environment_name,
-    exactly_one_of,
-    exclusive,
-    fields_of,
     forbidden,
-    form,
-    in_range,
-    inside_path,
     invalid,
     invalid_all,
-    items_at,
-    name,
-    needs_one,
-    no_less_than,
-    no_longer,
-    no_way_back,
-    not_more_than,
-    number_at,
-    object_at,
-    one_of,
-    port_or_name,
     required,
-    text_at,
-    texts_at,
     unsupported,
 )
+from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, number_at, object_at, text_at, texts_at
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
@@ -81,19 +52,19 @@ _NOT_FOR_EPHEMERAL = (
 # Containers
 
 
-def _ports(found: list[Any], path: Path) -> Iterator[FieldError]:
+def _ports(found: list[Any], path: Path) -> Errors:
     """The names in validateContainerPorts."""
     seen: set[str] = set()
     for index, port in enumerate(found):
         if text := text_at(port, "name"):
-            problems = port_or_name(text, (*path, index, "name"))
+            problems = checks.port_or_name(text, (*path, index, "name"))
             yield from problems
             if not problems and text in seen:
                 yield duplicate((*path, index, "name"), text)
             seen.add(text)
 
 
-def _value_from(variable: Mapping[str, Any], path: Path) -> FieldErrors:
+def _value_from(variable: Mapping[str, Any], path: Path) -> Errors:
     """validateEnvVarValueFrom."""
     found, here = variable.get("valueFrom"), (*path, "valueFrom")
     if found is None:
@@ -107,7 +78,7 @@ def _value_from(variable: Mapping[str, Any], path: Path) -> FieldErrors:
     return [invalid(here, "", "may not have more than one field specified at a time")] if len(sources) > 1 else ()
 
 
-def _env_from(variable: Mapping[str, Any], path: Path) -> FieldErrors:
+def _env_from(variable: Mapping[str, Any], path: Path) -> Errors:
     """ValidateEnvFrom."""
     given = [field for field in ("configMapRef", "secretRef") if variable.get(field) is not None]
     if not given:
@@ -118,7 +89,7 @@ def _env_from(variable: Mapping[str, Any], path: Path) -> FieldErrors:
 def _field_ref(supported: tuple[str, ...]) -> Any:
     """validateObjectFieldSelector."""
 
-    def check(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    def check(found: Mapping[str, Any], path: Path) -> Errors:
         version, text, here = text_at(found, "apiVersion"), text_at(found, "fieldPath"), (*path, "fieldPath")
         if not text:
             return [required(here)]
@@ -138,7 +109,7 @@ def _field_ref(supported: tuple[str, ...]) -> Any:
     return check
 
 
-def _resource_ref(found: Mapping[str, Any], path: Path, *, is_volume: bool = False) -> Iterator[FieldError]:
+def _resource_ref(found: Mapping[str, Any], path: Path, *, is_volume: bool = False) -> Errors:
     """validateContainerResourceFieldSelector."""
     resource, divisor = text_at(found, "resource"), found.get("divisor")
     if is_volume and not text_at(found, "containerName"):
@@ -154,11 +125,11 @@ def _resource_ref(found: Mapping[str, Any], path: Path, *, is_volume: bool = Fal
             yield invalid((*path, "divisor"), resource, f"only divisor's values {', '.join(words)} are supported")
 
 
-def _volume_resource_ref(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _volume_resource_ref(found: Mapping[str, Any], path: Path) -> Errors:
     return _resource_ref(found, path, is_volume=True)
 
 
-def _container(container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _container(container: Mapping[str, Any], path: Path) -> Errors:
     """ValidateVolumeMounts and ValidateVolumeDevices, as far as they compare both."""
     mounts, devices = items_at(container, "volumeMounts"), items_at(container, "volumeDevices")
     for field, place, found, others in (
@@ -183,7 +154,7 @@ def _container(container: Mapping[str, Any], path: Path) -> Iterator[FieldError]
         yield from _mount(container, mount, (*path, "volumeMounts", index))
 
 
-def _mount(container: Mapping[str, Any], mount: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _mount(container: Mapping[str, Any], mount: Mapping[str, Any], path: Path) -> Errors:
     """validateMountPropagation and validateMountRecursiveReadOnly."""
     propagation, read_only = text_at(mount, "mountPropagation"), mount.get("recursiveReadOnly")
     if text_at(mount, "subPathExpr") and text_at(mount, "subPath"):
@@ -201,28 +172,28 @@ def _mount(container: Mapping[str, Any], mount: Mapping[str, Any], path: Path) -
             yield forbidden((*path, "recursiveReadOnly"), text)
 
 
-def _handler(handler: Mapping[str, Any], path: Path) -> FieldErrors:
+def _handler(handler: Mapping[str, Any], path: Path) -> Errors:
     """validateHandler."""
     fields = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
     return [
-        *needs_one(*fields, detail="must specify a handler type")(handler, path),
-        *exclusive(*fields, detail="may not specify more than 1 handler type")(handler, path),
+        *checks.needs_one(*fields, detail="must specify a handler type")(handler, path),
+        *checks.exclusive(*fields, detail="may not specify more than 1 handler type")(handler, path),
     ]
 
 
-def _success_is_one(probe: Mapping[str, Any], path: Path) -> FieldErrors:
+def _success_is_one(probe: Mapping[str, Any], path: Path) -> Errors:
     """validateLivenessProbe and validateStartupProbe."""
     successes = number_at(probe, "successThreshold")
     wrong = successes is not None and successes not in (0, 1)
     return [invalid((*path, "successThreshold"), successes, "must be 1")] if wrong else ()
 
 
-def _no_grace_period(probe: Mapping[str, Any], path: Path) -> FieldErrors:
+def _no_grace_period(probe: Mapping[str, Any], path: Path) -> Errors:
     seconds, text = probe.get("terminationGracePeriodSeconds"), "must not be set for readinessProbes"
     return [] if seconds is None else [invalid((*path, "terminationGracePeriodSeconds"), seconds, text)]
 
 
-def resource_requirements(found: Mapping[str, Any], path: Path, *, of_pod: bool = False) -> Iterator[FieldError]:
+def resource_requirements(found: Mapping[str, Any], path: Path, *, of_pod: bool = False) -> Errors:
     """validateResourceRequirements."""
     limits, requests = object_at(found, "limits"), object_at(found, "requests")
     for kind, amounts in (("limits", limits), ("requests", requests)):
@@ -241,13 +212,13 @@ def resource_requirements(found: Mapping[str, Any], path: Path, *, of_pod: bool 
         yield forbidden(path, "HugePages require cpu or memory")
 
 
-def overhead_amounts(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def overhead_amounts(found: Mapping[str, Any], path: Path) -> Errors:
     """validateOverhead: the overhead is checked as the limits of a container."""
     for error in resource_requirements({"limits": found}, path):
         yield FieldError((*path, *error.path[len(path) + 1 :]), error.message, error.is_missing)
 
 
-def _within(resource: str, wanted: Any, limit: Any, path: Path, *, is_exact: bool) -> FieldErrors:
+def _within(resource: str, wanted: Any, limit: Any, path: Path, *, is_exact: bool) -> Errors:
     request, most = amount_in(wanted), amount_in(limit)
     if request is None or most is None:
         return ()
@@ -273,7 +244,7 @@ def is_extended_name(resource: str) -> bool:
     return is_other and not key_problems(f"requests.{resource}")
 
 
-def resource_name(resource: str, path: Path, *, of_pod: bool = False) -> FieldErrors:
+def resource_name(resource: str, path: Path, *, of_pod: bool = False) -> Errors:
     """validateContainerResourceName and validatePodResourceName."""
     if problems := key_problems(resource):
         return invalid_all(path, resource, problems)
@@ -288,10 +259,10 @@ def resource_name(resource: str, path: Path, *, of_pod: bool = False) -> FieldEr
     return ()
 
 
-def resource_amount(resource: str, quantity: Any, path: Path) -> Iterator[FieldError]:
+def resource_amount(resource: str, quantity: Any, path: Path) -> Errors:
     """ValidateResourceQuantityValue and validateResourceQuantityHugePageValue."""
     amount = amount_in(quantity)
-    yield from amount_not_negative(quantity, path)
+    yield from checks.amount_not_negative(quantity, path)
     if amount is None:
         return
     if amount.denominator != 1 and amount >= 0 and is_extended_name(resource):
@@ -301,7 +272,7 @@ def resource_amount(resource: str, quantity: Any, path: Path) -> Iterator[FieldE
         yield invalid(path, str(quantity), f"{quantity} is not positive integer multiple of {resource}")
 
 
-def _resize_policies(found: list[Any], path: Path) -> Iterator[FieldError]:
+def _resize_policies(found: list[Any], path: Path) -> Errors:
     """validateResizePolicy."""
     seen: set[str] = set()
     for index, policy in enumerate(found):
@@ -313,7 +284,7 @@ def _resize_policies(found: list[Any], path: Path) -> Iterator[FieldError]:
 # Security
 
 
-def _profile(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _profile(found: Mapping[str, Any], path: Path) -> Errors:
     """validateSeccompProfileField, and the same of AppArmor."""
     local = found.get("localhostProfile")
     if text_at(found, "type") != "Localhost":
@@ -325,7 +296,7 @@ def _profile(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid((*path, "localhostProfile"), local, "must not be padded with whitespace")
 
 
-def _context(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _context(found: Mapping[str, Any], path: Path) -> Errors:
     """ValidateSecurityContext."""
     if found.get("allowPrivilegeEscalation") is not False:
         return
@@ -337,7 +308,7 @@ def _context(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid((*path, "capabilities", "add"), "CAP_SYS_ADMIN", text)
 
 
-def _user_name(value: str, path: Path) -> FieldErrors:
+def _user_name(value: str, path: Path) -> Errors:
     """RunAsUserName in validateWindowsSecurityContextOptions."""
     parts = value.split("\\")
     rules = (
@@ -357,20 +328,20 @@ def _user_name(value: str, path: Path) -> FieldErrors:
     return [invalid(path, value, f"runAsUserName {text}") for is_wrong, text in rules if is_wrong][:1]
 
 
-_GROUP = in_range(0, HIGHEST_ID)
+_GROUP = checks.in_range(0, HIGHEST_ID)
 _PROBE = {
     "": _handler,
     "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold": NOT_NEGATIVE,
-    "terminationGracePeriodSeconds": no_less_than(1, "must be greater than 0"),
+    "terminationGracePeriodSeconds": checks.no_less_than(1, "must be greater than 0"),
 }
 _CONTAINER: Mapping[str, Any] = {
     "": _container,
     "name": (NEEDED, LABEL),
     "image": NEEDED,
-    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
-    "terminationMessagePolicy": one_of("File", "FallbackToLogsOnError"),
-    "restartPolicy": exactly_one_of("Always", "Never", "OnFailure"),
-    "restartPolicyRules": not_more_than(20),
+    "imagePullPolicy": checks.one_of("Always", "IfNotPresent", "Never"),
+    "terminationMessagePolicy": checks.one_of("File", "FallbackToLogsOnError"),
+    "restartPolicy": checks.exactly_one_of("Always", "Never", "OnFailure"),
+    "restartPolicyRules": checks.not_more_than(20),
     "ports": _ports,
     "resizePolicy": _resize_policies,
     "resources": resource_requirements,
@@ -379,7 +350,7 @@ _CONTAINER: Mapping[str, Any] = {
 }
 
 
-def _of_ephemeral(container: Mapping[str, Any], path: Path) -> FieldErrors:
+def _of_ephemeral(container: Mapping[str, Any], path: Path) -> Errors:
     text = "cannot be set for an Ephemeral Container"
     return [forbidden((*path, field), text) for field in _NOT_FOR_EPHEMERAL if container.get(field)]
 
@@ -389,81 +360,89 @@ CONTAINER_ROWS: Rows = {
     "EphemeralContainer": {**_CONTAINER, "": (_container, _of_ephemeral)},
     "ContainerPort": {
         "containerPort": (Needed(), PORT),
-        "hostPort": in_range(0, 65535, "must be between 1 and 65535, inclusive"),
-        "protocol": one_of("SCTP", "TCP", "UDP"),
+        "hostPort": checks.in_range(0, 65535, "must be between 1 and 65535, inclusive"),
+        "protocol": checks.one_of("SCTP", "TCP", "UDP"),
     },
     "ContainerResizePolicy": {
-        "resourceName": (NEEDED, one_of("cpu", "memory")),
-        "restartPolicy": (NEEDED, one_of("NotRequired", "RestartContainer")),
+        "resourceName": (NEEDED, checks.one_of("cpu", "memory")),
+        "restartPolicy": (NEEDED, checks.one_of("NotRequired", "RestartContainer")),
     },
-    "ContainerRestartRule": {"action": (NEEDED, one_of("Restart", "RestartAllContainers")), "exitCodes": NEEDED},
-    "ContainerRestartRuleOnExitCodes": {"operator": (NEEDED, one_of("In", "NotIn")), "values": not_more_than(255)},
-    "EnvVar": {"": _value_from, "name": (NEEDED, name(environment_name))},
-    "EnvFromSource": {"": _env_from, "prefix": name(environment_name)},
+    "ContainerRestartRule": {"action": (NEEDED, checks.one_of("Restart", "RestartAllContainers")), "exitCodes": NEEDED},
+    "ContainerRestartRuleOnExitCodes": {
+        "operator": (NEEDED, checks.one_of("In", "NotIn")),
+        "values": checks.not_more_than(255),
+    },
+    "EnvVar": {"": _value_from, "name": (NEEDED, checks.name(checks.environment_name))},
+    "EnvFromSource": {"": _env_from, "prefix": checks.name(checks.environment_name)},
     "EnvVarSource": {"fieldRef": _field_ref(_ENV_FIELDS), "resourceFieldRef": _resource_ref},
     "DownwardAPIVolumeFile": {"fieldRef": _field_ref(_VOLUME_FIELDS), "resourceFieldRef": _volume_resource_ref},
     "ConfigMapEnvSource": {"name": (NEEDED, DOMAIN)},
     "SecretEnvSource": {"name": (NEEDED, DOMAIN)},
-    "ConfigMapKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, name(config_key))},
-    "SecretKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, name(config_key))},
+    "ConfigMapKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, checks.name(checks.config_key))},
+    "SecretKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, checks.name(checks.config_key))},
     "FileKeySelector": {
-        "key": (NEEDED, name(environment_name)),
+        "key": (NEEDED, checks.name(checks.environment_name)),
         "volumeName": (NEEDED, LABEL),
-        "path": (NEEDED, name(no_way_back)),
+        "path": (NEEDED, checks.name(checks.no_way_back)),
     },
     "VolumeMount": {
         "name mountPath": NEEDED,
-        "subPath subPathExpr": name(inside_path),
-        "mountPropagation": exactly_one_of("Bidirectional", "HostToContainer", "None"),
-        "recursiveReadOnly": exactly_one_of("Disabled", "Enabled", "IfPossible"),
+        "subPath subPathExpr": checks.name(checks.inside_path),
+        "mountPropagation": checks.exactly_one_of("Bidirectional", "HostToContainer", "None"),
+        "recursiveReadOnly": checks.exactly_one_of("Disabled", "Enabled", "IfPossible"),
     },
-    "VolumeDevice": {"name devicePath": NEEDED, "devicePath": name(no_way_back)},
+    "VolumeDevice": {"name devicePath": NEEDED, "devicePath": checks.name(checks.no_way_back)},
     "Probe": _PROBE,
     "LifecycleHandler": {"": _handler},
     "ExecAction": {"command": NEEDED},
-    "HTTPGetAction": {"port": (NEEDED, port_or_name), "scheme": one_of("HTTP", "HTTPS")},
-    "HTTPHeader": {"name": form(lambda text: [] if re.fullmatch("[-A-Za-z0-9]+", text) else ["a valid HTTP header"])},
-    "TCPSocketAction": {"port": (NEEDED, port_or_name)},
+    "HTTPGetAction": {"port": (NEEDED, checks.port_or_name), "scheme": checks.one_of("HTTP", "HTTPS")},
+    "HTTPHeader": {
+        "name": checks.form(lambda text: [] if re.fullmatch("[-A-Za-z0-9]+", text) else ["a valid HTTP header"])
+    },
+    "TCPSocketAction": {"port": (NEEDED, checks.port_or_name)},
     "GRPCAction": {"port": (NEEDED, PORT)},
     "SecurityContext": {
         "": _context,
         "runAsUser runAsGroup": _GROUP,
-        "procMount": exactly_one_of("Default", "Unmasked"),
+        "procMount": checks.exactly_one_of("Default", "Unmasked"),
     },
     "PodSecurityContext": {
         "runAsUser runAsGroup fsGroup": _GROUP,
-        "supplementalGroups": each_item(_GROUP),
-        "fsGroupChangePolicy": exactly_one_of("Always", "OnRootMismatch"),
-        "supplementalGroupsPolicy": exactly_one_of("Merge", "Strict"),
-        "seLinuxChangePolicy": exactly_one_of("MountOption", "Recursive"),
+        "supplementalGroups": checks.each_item(_GROUP),
+        "fsGroupChangePolicy": checks.exactly_one_of("Always", "OnRootMismatch"),
+        "supplementalGroupsPolicy": checks.exactly_one_of("Merge", "Strict"),
+        "seLinuxChangePolicy": checks.exactly_one_of("MountOption", "Recursive"),
     },
     "SeccompProfile": {
         "": _profile,
         "type": (
             Needed("type is required when seccompProfile is set"),
-            one_of("Localhost", "RuntimeDefault", "Unconfined"),
+            checks.one_of("Localhost", "RuntimeDefault", "Unconfined"),
         ),
-        "localhostProfile": form(inside_path),
+        "localhostProfile": checks.form(checks.inside_path),
     },
     "AppArmorProfile": {
         "": _profile,
         "type": (
             Needed("type is required when appArmorProfile is set"),
-            one_of("Localhost", "RuntimeDefault", "Unconfined"),
+            checks.one_of("Localhost", "RuntimeDefault", "Unconfined"),
         ),
-        "localhostProfile": no_longer(4095),
+        "localhostProfile": checks.no_longer(4095),
     },
     "Sysctl": {
         "name": (
             NEEDED,
-            no_longer(253),
-            name(lambda text: [] if _SYSCTL.fullmatch(text) else ["must match the regex of sysctl names"]),
+            checks.no_longer(253),
+            checks.name(lambda text: [] if _SYSCTL.fullmatch(text) else ["must match the regex of sysctl names"]),
         )
     },
     "WindowsSecurityContextOptions": {
-        "gmsaCredentialSpecName": form(domain_problems),
-        "gmsaCredentialSpec": (no_longer(64 * 1024), form(lambda text: [] if text else ["cannot be an empty string"])),
+        "gmsaCredentialSpecName": checks.form(domain_problems),
+        "gmsaCredentialSpec": (
+            checks.no_longer(64 * 1024),
+            checks.form(lambda text: [] if text else ["cannot be an empty string"]),
+        ),
         "runAsUserName": _user_name,
     },
-    "ResourceClaim.core.v1": {"request": name(dns_label)},
+    "ResourceClaim.core.v1": {"request": checks.name(checks.dns_label)},
 }

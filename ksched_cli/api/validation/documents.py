@@ -11,28 +11,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from ksched_cli.api.conversion import path_text, type_name
+from ksched_cli.api.conversion import Path, path_text, type_name
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
-from ksched_cli.api.validation import others, pods, volumes, workloads
-from ksched_cli.api.validation.fields import (
-    EVER,
-    Check,
-    FieldError,
-    Needed,
-    Path,
-    fields_of,
-    is_type,
-    minors_of,
-    required,
-    type_of,
-)
-from ksched_cli.api.validation.names import metadata
+from ksched_cli.api.validation import checks, others, pods, volumes, workloads
+from ksched_cli.api.validation.checks import Check, Needed
+from ksched_cli.api.validation.errors import Errors, FieldError, required
+from ksched_cli.api.validation.fields import EVER, fields_of, is_type, minors_of, type_of
 from ksched_cli.errors import did_you_mean
 
 # The types around a value with their paths, the innermost last.
@@ -74,7 +64,7 @@ def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[M
         again.object(rest, name, (), ())
         walk.found = [*walk.found, *again.found]
     known = {each.path for each in walk.misfits}
-    errors = [*metadata(document, kind), *walk.found]
+    errors = [*checks.metadata(document, kind), *walk.found]
     invalid = [
         Mistake(each.path, each.message, "", each.is_missing, since=each.since, until=each.until)
         for each in errors
@@ -83,7 +73,7 @@ def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[M
     return [*walk.misfits, *walk.unknown, *dict.fromkeys(invalid)]
 
 
-def validate(document: Mapping[str, Any], kind: str, api_version: str = "") -> Iterator[FieldError]:
+def validate(document: Mapping[str, Any], kind: str, api_version: str = "") -> Errors:
     """The invalid values of an object whose fields have the right types."""
     for each in mistakes(document, api_version, kind):
         if not each.is_unknown:

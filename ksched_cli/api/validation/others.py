@@ -2,63 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any
 
 from msgspec.structs import replace
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems, value_problems
+from ksched_cli.api.validation import checks
+from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, Needed, Rows
 from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, overhead_amounts, resource_name
-from ksched_cli.api.validation.fields import (
-    DOMAIN,
-    LABEL,
-    NEEDED,
-    NOT_NEGATIVE,
-    PORT,
-    FieldError,
-    FieldErrors,
-    Needed,
-    Path,
-    Rows,
-    amount_in,
-    amount_not_negative,
-    at_most_100_percent,
-    cidr,
-    config_key,
+from ksched_cli.api.validation.errors import (
+    Errors,
     duplicate,
-    each_item,
-    exactly_one_of,
-    exclusive,
-    fields_of,
     forbidden,
-    form,
-    in_range,
-    int_or_percent,
     invalid,
     invalid_all,
-    ip,
-    items_at,
-    labels,
-    name,
-    needs_one,
-    no_less_than,
-    no_longer,
-    not_more_than,
-    number_at,
-    object_at,
-    one_of,
-    path_segment,
-    plain_ip,
-    port_or_name,
-    positive_amount,
     required,
-    text_at,
-    texts_at,
     too_long,
-    unique,
     unsupported,
 )
+from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, number_at, object_at, text_at, texts_at
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 _LARGEST_DATA = 1024 * 1024
@@ -67,7 +32,7 @@ _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-cri
 # Services
 
 
-def _service(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _service(spec: Mapping[str, Any], path: Path) -> Errors:
     """validateService."""
     kind, ports = text_at(spec, "type") or "ClusterIP", items_at(spec, "ports")
     cluster_ip, addresses = text_at(spec, "clusterIP"), texts_at(spec, "clusterIPs")
@@ -96,7 +61,7 @@ def _service(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     yield from _traffic(spec, kind, path)
 
 
-def _repeated_ports(ports: list[tuple[int, Mapping[str, Any]]], field: str, path: Path) -> Iterator[FieldError]:
+def _repeated_ports(ports: list[tuple[int, Mapping[str, Any]]], field: str, path: Path) -> Errors:
     seen = set()
     for index, port in ports:
         key = {"protocol": text_at(port, "protocol") or "TCP", field: number_at(port, field)}
@@ -105,7 +70,7 @@ def _repeated_ports(ports: list[tuple[int, Mapping[str, Any]]], field: str, path
         seen.add(tuple(key.values()))
 
 
-def _traffic(spec: Mapping[str, Any], kind: str, path: Path) -> Iterator[FieldError]:
+def _traffic(spec: Mapping[str, Any], kind: str, path: Path) -> Errors:
     """validateServiceExternalTrafficPolicy, and fields that only one type has."""
     is_external = kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
     policy = text_at(spec, "externalTrafficPolicy")
@@ -123,7 +88,7 @@ def _traffic(spec: Mapping[str, Any], kind: str, path: Path) -> Iterator[FieldEr
             yield forbidden((*path, field), "may only be used when `type` is 'LoadBalancer'")
 
 
-def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: Path) -> Iterator[FieldError]:
+def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: Path) -> Errors:
     """ValidateServiceClusterIPsRelatedFields."""
     here = (*path, "clusterIPs")
     if own and addresses and addresses[0] != own:
@@ -135,13 +100,13 @@ def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: 
     for field, found in (("clusterIP", [own]), ("clusterIPs", addresses)):
         for address in found:
             if address not in ("", "None"):
-                yield from invalid_all((*path, field), address, ip(address))
+                yield from invalid_all((*path, field), address, checks.ip(address))
     families = texts_at(spec, "ipFamilies")
     for index, family in enumerate(families):
         if family in families[:index]:
             yield duplicate((*path, "ipFamilies", index), family)
     for address, family in zip(addresses or [own], families, strict=False):
-        if address not in ("", "None") and not ip(address) and ip_address(address).version != int(family[-1:]):
+        if address not in ("", "None") and not checks.ip(address) and ip_address(address).version != int(family[-1:]):
             yield invalid(here, address, f"expected an {family} value as indicated by `ipFamilies`")
     single = text_at(spec, "ipFamilyPolicy") == "SingleStack"
     if single and max(len(addresses), len(families)) > 1:
@@ -152,13 +117,13 @@ def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: 
 # Policy
 
 
-def _budget(spec: Mapping[str, Any], path: Path) -> FieldErrors:
+def _budget(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePodDisruptionBudgetSpec."""
     both = spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None
     return [invalid(path, dict(spec), "minAvailable and maxUnavailable cannot be both set")] if both else ()
 
 
-def _priority_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _priority_class(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePriorityClass."""
     own, value = text_at(object_at(document, "metadata"), "name"), number_at(document, "value") or 0
     if own.startswith("system-"):
@@ -169,7 +134,7 @@ def _priority_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldEr
         yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}")
 
 
-def _runtime_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _runtime_class(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidateRuntimeClass."""
     yield from overhead_amounts(object_at(document, "overhead", "podFixed"), ("overhead", "podFixed"))
     seen: list[tuple[str, ...]] = []
@@ -208,7 +173,7 @@ def _is_huge(resource: str) -> bool:
     return resource.startswith(("hugepages-", "requests.hugepages-"))
 
 
-def _any_name(resource: str, path: Path, known: frozenset[str]) -> FieldErrors:
+def _any_name(resource: str, path: Path, known: frozenset[str]) -> Errors:
     """validateResourceName and ValidateResourceQuotaResourceName."""
     if problems := key_problems(resource):
         return invalid_all(path, resource, problems)
@@ -217,13 +182,13 @@ def _any_name(resource: str, path: Path, known: frozenset[str]) -> FieldErrors:
     return [invalid(path, resource, "must be a standard resource type or fully qualified")]
 
 
-def _quota(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _quota(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidateResourceQuotaSpec."""
     hard = object_at(spec, "hard")
     for resource, quantity in hard.items():
         here, amount = (*path, "hard", resource), amount_in(quantity)
         yield from _any_name(resource, here, _QUOTA_NAMES)
-        yield from amount_not_negative(quantity, here)
+        yield from checks.amount_not_negative(quantity, here)
         if amount is not None and amount.denominator != 1 and (resource in _WHOLE_NAMES or is_extended_name(resource)):
             yield invalid(here, str(quantity), "must be an integer")
     requirements = items_at(object_at(spec, "scopeSelector"), "matchExpressions")
@@ -242,7 +207,7 @@ def _quota(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield from _scope_requirement(requirement, (*of_selector, index))
 
 
-def _scope_requirement(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _scope_requirement(found: Mapping[str, Any], path: Path) -> Errors:
     """validateScopedResourceSelectorRequirement."""
     scope, operator, values = text_at(found, "scopeName"), text_at(found, "operator"), texts_at(found, "values")
     if scope not in ("PriorityClass", "VolumeAttributesClass") and scope in _SCOPES and operator != "Exists":
@@ -266,7 +231,7 @@ _ORDER = (
 )
 
 
-def _limits(found: list[Any], path: Path) -> Iterator[FieldError]:
+def _limits(found: list[Any], path: Path) -> Errors:
     """ValidateLimitRange."""
     kinds: set[str] = set()
     for index, item in enumerate(found):
@@ -279,7 +244,7 @@ def _limits(found: list[Any], path: Path) -> Iterator[FieldError]:
         yield from _limit_item(item, kind, here)
 
 
-def _limit_item(item: Mapping[str, Any], kind: str, path: Path) -> Iterator[FieldError]:
+def _limit_item(item: Mapping[str, Any], kind: str, path: Path) -> Errors:
     given = {field: object_at(item, field) for field in _AMOUNTS}
     for field, amounts in given.items():
         for resource in amounts:
@@ -327,7 +292,7 @@ _LEVELS = ("privileged", "baseline", "restricted")
 _MODES = ("enforce", "audit", "warn")
 
 
-def _namespace(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _namespace(document: Mapping[str, Any], path: Path) -> Errors:
     """PolicyToEvaluate of PodSecurity, and ValidateNamespace."""
     found, here = object_at(document, "metadata", "labels"), ("metadata", "labels")
     for mode in _MODES:
@@ -357,7 +322,7 @@ def pod_security_minor(version: Any) -> int | None:
 # Autoscalers
 
 
-def _autoscaler(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _autoscaler(spec: Mapping[str, Any], path: Path) -> Errors:
     """validateHorizontalPodAutoscalerSpec."""
     fewest, most = number_at(spec, "minReplicas"), number_at(spec, "maxReplicas") or 0
     if most < 1:
@@ -381,7 +346,7 @@ def _autoscaler(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
 _CHECKS_TARGETS = 34
 
 
-def _group_version(target: Mapping[str, Any], path: Path, *, needs_group: bool) -> Iterator[FieldError]:
+def _group_version(target: Mapping[str, Any], path: Path, *, needs_group: bool) -> Errors:
     """ValidateAPIVersion, which is asked for the object that is scaled and for that of a metric."""
     given, here = text_at(target, "apiVersion"), (*path, "apiVersion")
     error = None
@@ -402,7 +367,7 @@ _SOURCE_OF = {
 }
 
 
-def _metric(metric: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _metric(metric: Mapping[str, Any], path: Path) -> Errors:
     """validateMetricSpec."""
     kind, given = text_at(metric, "type"), [each for each in _SOURCE_OF.values() if metric.get(each) is not None]
     wanted = _SOURCE_OF.get(kind)
@@ -416,7 +381,7 @@ def _metric(metric: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
 def _target(*needed: str, exclusive_field: str = "") -> Any:
     """A metric source with one of these fields in its target, or if named not more than one."""
 
-    def check(source: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    def check(source: Mapping[str, Any], path: Path) -> Errors:
         target, here = object_at(source, "target"), (*path, "target")
         given = [field for field in needed if target.get(field) is not None]
         if not given:
@@ -429,15 +394,15 @@ def _target(*needed: str, exclusive_field: str = "") -> Any:
 
 
 _SCALING = (
-    no_less_than(1, "must be greater than zero"),
-    in_range(-(2**31), 1800, "must be less than or equal to 1800"),
+    checks.no_less_than(1, "must be greater than zero"),
+    checks.in_range(-(2**31), 1800, "must be less than or equal to 1800"),
 )
-_SEGMENT = name(path_segment)
+_SEGMENT = checks.name(checks.path_segment)
 
 # Devices
 
 
-def _device_request(request: Mapping[str, Any], path: Path) -> FieldErrors:
+def _device_request(request: Mapping[str, Any], path: Path) -> Errors:
     """validateDeviceRequest."""
     given = [field for field in ("exactly", "firstAvailable") if request.get(field)]
     if "exactly" not in fields_of("DeviceRequest") or len(given) == 1:
@@ -446,7 +411,7 @@ def _device_request(request: Mapping[str, Any], path: Path) -> FieldErrors:
     return [invalid((*path, "exactly"), "", text)] if given else [required((*path, "exactly"), text)]
 
 
-def _device_count(request: Mapping[str, Any], path: Path) -> FieldErrors:
+def _device_count(request: Mapping[str, Any], path: Path) -> Errors:
     """validateDeviceAllocationMode."""
     mode, count = text_at(request, "allocationMode"), number_at(request, "count")
     if mode == "All" and count:
@@ -456,7 +421,7 @@ def _device_count(request: Mapping[str, Any], path: Path) -> FieldErrors:
     return ()
 
 
-def _device_claim(claim: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _device_claim(claim: Mapping[str, Any], path: Path) -> Errors:
     """validateDeviceClaim: constraints and configuration name requests of the claim."""
     known: set[str] = set()
     for _, request in items_at(claim, "requests"):
@@ -473,7 +438,7 @@ def _device_claim(claim: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
                     yield invalid((*path, field, index, "requests", at), request_name, text)
 
 
-def _device_toleration(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _device_toleration(found: Mapping[str, Any], path: Path) -> Errors:
     """validateDeviceToleration, and the check of the operator that its declarative rules add."""
     value = text_at(found, "value")
     if text_at(found, "operator") == "Exists":
@@ -481,7 +446,7 @@ def _device_toleration(found: Mapping[str, Any], path: Path) -> FieldErrors:
     return invalid_all((*path, "value"), value, value_problems(value))
 
 
-def _parameters(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _parameters(found: Mapping[str, Any], path: Path) -> Errors:
     """validateRawExtension."""
     value, here = found.get("parameters"), (*path, "parameters")
     if value is None:
@@ -501,18 +466,18 @@ def _qualified(text: str) -> list[str]:
 _REQUEST: Mapping[str, Any] = {
     "": _device_count,
     "deviceClassName": (NEEDED, DOMAIN),
-    "selectors": not_more_than(32),
-    "allocationMode": one_of("All", "ExactCount"),
+    "selectors": checks.not_more_than(32),
+    "allocationMode": checks.one_of("All", "ExactCount"),
 }
 
 
-def _data_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _data_keys(found: Mapping[str, Any], path: Path) -> Errors:
     """The keys of ValidateConfigMap and ValidateSecret."""
     for key in found:
-        yield from invalid_all((*path, key), key, config_key(key))
+        yield from invalid_all((*path, key), key, checks.config_key(key))
 
 
-def _config_map(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _config_map(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidateConfigMap: a key that both fields have, and the size of all values."""
     plain, binary = object_at(document, "data"), object_at(document, "binaryData")
     for found, field, others, other in ((plain, "data", binary, "binaryData"), (binary, "binaryData", plain, "data")):
@@ -532,34 +497,34 @@ def _class_problems(text: str) -> list[str]:
 ROWS: Rows = {
     "ServiceSpec": {
         "": _service,
-        "type": one_of("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"),
-        "selector": labels,
-        "ports": unique("name"),
-        "sessionAffinity": one_of("ClientIP", "None"),
-        "externalIPs": each_item(form(plain_ip)),
-        "loadBalancerSourceRanges": each_item(form(cidr)),
-        "ipFamilies": each_item(exactly_one_of("IPv4", "IPv6")),
-        "ipFamilyPolicy": exactly_one_of("PreferDualStack", "RequireDualStack", "SingleStack"),
-        "internalTrafficPolicy": exactly_one_of("Cluster", "Local"),
-        "trafficDistribution": exactly_one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
-        "loadBalancerClass": form(_class_problems),
+        "type": checks.one_of("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"),
+        "selector": checks.labels,
+        "ports": checks.unique("name"),
+        "sessionAffinity": checks.one_of("ClientIP", "None"),
+        "externalIPs": checks.each_item(checks.form(checks.plain_ip)),
+        "loadBalancerSourceRanges": checks.each_item(checks.form(checks.cidr)),
+        "ipFamilies": checks.each_item(checks.exactly_one_of("IPv4", "IPv6")),
+        "ipFamilyPolicy": checks.exactly_one_of("PreferDualStack", "RequireDualStack", "SingleStack"),
+        "internalTrafficPolicy": checks.exactly_one_of("Cluster", "Local"),
+        "trafficDistribution": checks.exactly_one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
+        "loadBalancerClass": checks.form(_class_problems),
     },
     "ServicePort": {
         "name": LABEL,
         "port": (NEEDED, PORT),
-        "protocol": one_of("SCTP", "TCP", "UDP"),
-        "targetPort": lambda value, path: port_or_name(value, path) if value not in ("", 0) else (),
-        "appProtocol": form(key_problems),
+        "protocol": checks.one_of("SCTP", "TCP", "UDP"),
+        "targetPort": lambda value, path: checks.port_or_name(value, path) if value not in ("", 0) else (),
+        "appProtocol": checks.form(key_problems),
     },
-    "ClientIPConfig": {"timeoutSeconds": in_range(1, 86400, "must be greater than 0 and less than 86400")},
+    "ClientIPConfig": {"timeoutSeconds": checks.in_range(1, 86400, "must be greater than 0 and less than 86400")},
     "PodDisruptionBudgetSpec": {
         "": _budget,
-        "minAvailable maxUnavailable": (int_or_percent, at_most_100_percent),
-        "unhealthyPodEvictionPolicy": exactly_one_of("AlwaysAllow", "IfHealthyBudget"),
+        "minAvailable maxUnavailable": (checks.int_or_percent, checks.at_most_100_percent),
+        "unhealthyPodEvictionPolicy": checks.exactly_one_of("AlwaysAllow", "IfHealthyBudget"),
     },
-    "PriorityClass": {"": _priority_class, "preemptionPolicy": exactly_one_of("PreemptLowerPriority", "Never")},
+    "PriorityClass": {"": _priority_class, "preemptionPolicy": checks.exactly_one_of("PreemptLowerPriority", "Never")},
     "RuntimeClass": {"": _runtime_class, "handler": (NEEDED, LABEL)},
-    "Scheduling": {"nodeSelector": labels},
+    "Scheduling": {"nodeSelector": checks.labels},
     "ResourceQuotaSpec": {"": _quota},
     "LimitRangeSpec": {"limits": _limits},
     "Namespace": {"": _namespace},
@@ -567,17 +532,17 @@ ROWS: Rows = {
         "": _autoscaler,
         "scaleTargetRef": NEEDED,
         "minReplicas": NOT_NEGATIVE,
-        "targetCPUUtilizationPercentage": no_less_than(1, "must be greater than 0"),
+        "targetCPUUtilizationPercentage": checks.no_less_than(1, "must be greater than 0"),
     },
     "CrossVersionObjectReference": {"kind name": (NEEDED, _SEGMENT)},
     "MetricSpec": {
         "": _metric,
-        "type": (Needed("must specify a metric source type"), one_of(*_SOURCE_OF)),
+        "type": (Needed("must specify a metric source type"), checks.one_of(*_SOURCE_OF)),
     },
     "MetricTarget": {
         "type": (
             Needed("must specify a metric target type"),
-            name(
+            checks.name(
                 lambda text: (
                     []
                     if text in ("Utilization", "Value", "AverageValue")
@@ -585,8 +550,8 @@ ROWS: Rows = {
                 )
             ),
         ),
-        "value averageValue": positive_amount,
-        "averageUtilization": no_less_than(1, "must be greater than 0"),
+        "value averageValue": checks.positive_amount,
+        "averageUtilization": checks.no_less_than(1, "must be greater than 0"),
     },
     "MetricIdentifier": {"name": (Needed("must specify a metric name"), _SEGMENT)},
     "ObjectMetricSource": {"": _target("averageValue", "value"), "describedObject metric": NEEDED},
@@ -605,50 +570,52 @@ ROWS: Rows = {
         "": lambda found, path: (
             [required((*path, "policies"), "must specify at least one Policy")] if found.get("policies") == [] else ()
         ),
-        "stabilizationWindowSeconds": in_range(0, 3600, "must be between 0 and 3600"),
-        "selectPolicy": exactly_one_of("Disabled", "Max", "Min"),
-        "tolerance": amount_not_negative,
+        "stabilizationWindowSeconds": checks.in_range(0, 3600, "must be between 0 and 3600"),
+        "selectPolicy": checks.exactly_one_of("Disabled", "Max", "Min"),
+        "tolerance": checks.amount_not_negative,
     },
     "HPAScalingPolicy": {
-        "type": (NEEDED, one_of("Percent", "Pods")),
-        "value": (Needed("must be greater than zero"), no_less_than(1, "must be greater than zero")),
+        "type": (NEEDED, checks.one_of("Percent", "Pods")),
+        "value": (Needed("must be greater than zero"), checks.no_less_than(1, "must be greater than zero")),
         "periodSeconds": (Needed("must be greater than zero"), *_SCALING),
     },
     "DeviceClassSpec": {
-        "selectors": not_more_than(32),
-        "extendedResourceName": form(
+        "selectors": checks.not_more_than(32),
+        "extendedResourceName": checks.form(
             lambda text: [] if is_extended_name(text) else ["must be a valid extended resource name"]
         ),
     },
     "DeviceSelector": {"cel": NEEDED},
-    "CELDeviceSelector": {"expression": (NEEDED, no_longer(10 * 1024))},
+    "CELDeviceSelector": {"expression": (NEEDED, checks.no_longer(10 * 1024))},
     "DeviceClassConfiguration": {"opaque": NEEDED},
     "DeviceClaimConfiguration": {"opaque": NEEDED},
     "OpaqueDeviceConfiguration": {"": _parameters, "driver": (NEEDED, DOMAIN)},
     "DeviceClaim": {
         "": _device_claim,
-        "requests": (not_more_than(32), unique("name")),
-        "constraints config": not_more_than(32),
+        "requests": (checks.not_more_than(32), checks.unique("name")),
+        "constraints config": checks.not_more_than(32),
     },
     "DeviceRequest": {
         "": _device_request,
         "name": (NEEDED, LABEL),
-        "firstAvailable": (not_more_than(8), unique("name")),
+        "firstAvailable": (checks.not_more_than(8), checks.unique("name")),
     },
     "ExactDeviceRequest": _REQUEST,
     "DeviceSubRequest": {**_REQUEST, "name": (NEEDED, LABEL)},
     "DeviceConstraint": {
         "": (
-            needs_one("matchAttribute", "distinctAttribute", detail="matchAttribute or distinctAttribute is required"),
-            exclusive("matchAttribute", "distinctAttribute", detail="may not specify more than one attribute"),
+            checks.needs_one(
+                "matchAttribute", "distinctAttribute", detail="matchAttribute or distinctAttribute is required"
+            ),
+            checks.exclusive("matchAttribute", "distinctAttribute", detail="may not specify more than one attribute"),
         ),
-        "matchAttribute distinctAttribute": form(_qualified),
+        "matchAttribute distinctAttribute": checks.form(_qualified),
     },
     "DeviceToleration": {
         "": _device_toleration,
-        "key": name(key_problems),
-        "operator": exactly_one_of("Equal", "Exists"),
-        "effect": one_of("NoExecute", "NoSchedule", "None"),
+        "key": checks.name(key_problems),
+        "operator": checks.exactly_one_of("Equal", "Exists"),
+        "effect": checks.one_of("NoExecute", "NoSchedule", "None"),
     },
     "ResourceClaimTemplate": {"spec": NEEDED},
     "ConfigMap": {"": _config_map, "data binaryData": _data_keys},

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.quantity import quantity_of
+from ksched_cli.api.validation import checks
+from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, Needed, Rows
 from ksched_cli.api.validation.containers import (
     CONTAINER_ROWS,
     CONTAINERS,
@@ -17,43 +20,17 @@ from ksched_cli.api.validation.containers import (
     overhead_amounts,
     resource_requirements,
 )
-from ksched_cli.api.validation.fields import (
-    DOMAIN,
-    KEY,
-    LABEL,
-    NEEDED,
-    FieldError,
-    FieldErrors,
-    Needed,
-    Path,
-    Rows,
-    amount_in,
+from ksched_cli.api.validation.errors import (
+    Errors,
     duplicate,
-    each_item,
-    exactly_one_of,
     forbidden,
-    form,
-    in_range,
     invalid,
     invalid_all,
-    ip,
-    items_at,
-    labels,
-    needs_one,
-    no_longer,
     not_found,
-    not_more_than,
-    number_at,
-    object_at,
-    one_of,
     required,
-    search_path,
-    text_at,
-    texts_at,
-    unique,
     unsupported,
 )
-from ksched_cli.api.validation.names import annotation_errors
+from ksched_cli.api.validation.fields import amount_in, items_at, number_at, object_at, text_at, texts_at
 from ksched_cli.api.validation.selectors import SELECTOR_ROWS, repeated_spreads
 
 # Prefixes of the sysctls of a namespace of the kernel (component-helpers' sysctl.GetNamespace).
@@ -77,7 +54,7 @@ _NOT_FOR_WINDOWS_CONTAINER = (
 )
 
 
-def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path, *, of_host: bool) -> Iterator[FieldError]:
+def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path, *, of_host: bool) -> Errors:
     """checkHostPortConflicts. On the network of the host a port is one of the host by default
     (defaultHostNetworkPorts): the API server refuses pods with two, and accepts the template of a workload."""
     seen: set[str] = set()
@@ -93,7 +70,7 @@ def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path, *, of_ho
 # Pods
 
 
-def _spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _spec(spec: Mapping[str, Any], path: Path) -> Errors:
     """What in ValidatePodSpec compares several fields."""
     containers = {field: items_at(spec, field) for field in CONTAINERS}
     yield from _names_of_containers(containers, path)
@@ -121,7 +98,7 @@ def _spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield required((*path, *missing), "must provide at least one DNS nameserver when `dnsPolicy` is None")
 
 
-def _gates(found: list[Any], path: Path) -> Iterator[FieldError]:
+def _gates(found: list[Any], path: Path) -> Errors:
     """validateSchedulingGates."""
     for index, gate in enumerate(found):
         yield from KEY(text_at(gate, "name"), (*path, index))
@@ -129,7 +106,7 @@ def _gates(found: list[Any], path: Path) -> Iterator[FieldError]:
             yield duplicate((*path, index), text_at(gate, "name"))
 
 
-def _names_of_containers(containers: Mapping[str, list[tuple[int, Mapping[str, Any]]]], path: Path) -> FieldErrors:
+def _names_of_containers(containers: Mapping[str, list[tuple[int, Mapping[str, Any]]]], path: Path) -> Errors:
     seen: set[str] = set()
     for field in ("containers", "initContainers", "ephemeralContainers"):
         for index, container in containers[field]:
@@ -139,7 +116,7 @@ def _names_of_containers(containers: Mapping[str, list[tuple[int, Mapping[str, A
             seen.add(text)
 
 
-def _init_container(container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _init_container(container: Mapping[str, Any], path: Path) -> Errors:
     """validateInitContainers."""
     if text_at(container, "restartPolicy") == "Always":
         return
@@ -154,7 +131,7 @@ def _init_container(container: Mapping[str, Any], path: Path) -> Iterator[FieldE
         yield required((*path, "restartPolicy"), "must specify restartPolicy when restart rules are used")
 
 
-def _claims(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]) -> Iterator[FieldError]:
+def _claims(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]) -> Errors:
     """validateResourceClaimNames."""
     known = {text_at(each, "name") for _, each in items_at(spec, "resourceClaims")}
     for path, container in every:
@@ -176,9 +153,7 @@ def _claims(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]
                 yield invalid((*here, "name"), claim, text)
 
 
-def names_in_pod(
-    spec: Mapping[str, Any], path: Path, more: Mapping[str, Mapping[str, Any]] | None = None
-) -> Iterator[FieldError]:
+def names_in_pod(spec: Mapping[str, Any], path: Path, more: Mapping[str, Mapping[str, Any]] | None = None) -> Errors:
     """The host name, and the volumes that mounts, devices and variables of containers name. `more` are volumes that the
     StatefulSet controller adds; it also replaces the host name."""
     for field in ("hostname", "subdomain") if more is None else ():
@@ -207,7 +182,7 @@ def names_in_pod(
 _BLOCK = frozenset(("persistentVolumeClaim", "ephemeral"))
 
 
-def _of_pod(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _of_pod(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Errors:
     """Checks of a container that depend on the pod: grace period, os, host users."""
     grace = number_at(spec, "terminationGracePeriodSeconds")
     grace, lifecycle = 30 if grace is None else grace, object_at(container, "lifecycle")
@@ -227,7 +202,7 @@ def _of_pod(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -
         yield invalid((*path, "securityContext", "procMount"), "Unmasked", text)
 
 
-def _restarts(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _restarts(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Errors:
     if text_at(spec, "restartPolicy") == "Never":
         for index, policy in items_at(container, "resizePolicy"):
             if text_at(policy, "restartPolicy") not in ("", "NotRequired"):
@@ -235,7 +210,7 @@ def _restarts(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path)
                 yield invalid((*path, "resizePolicy", index, "restartPolicy"), policy["restartPolicy"], text)
 
 
-def _host(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Iterator[FieldError]:
+def _host(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Errors:
     """validatePodHostNetworkDeps, validateHostUsers, validatePodHostName, and sysctls of the host."""
     if spec.get("hostNetwork") is True:
         for index, container in items_at(spec, "containers"):
@@ -271,7 +246,7 @@ def _host(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], 
                 yield invalid(here, text, f"may not be specified when '{field}' is true")
 
 
-def _system(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Iterator[FieldError]:
+def _system(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Errors:
     """validateLinux, validateWindows and validateWindowsHostProcessPod."""
     os, context = text_at(object_at(spec, "os"), "name"), object_at(spec, "securityContext")
     contexts = [((*path, "securityContext"), context)]
@@ -308,7 +283,7 @@ def _system(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]
             yield invalid((*path, "hostNetwork"), False, text)
 
 
-def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], path: Path) -> Iterator[FieldError]:
+def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], path: Path) -> Errors:
     """validatePodResources and validatePodResourceConsistency, without init containers."""
     found = object_at(spec, "resources")
     yield from resource_requirements(_with_default_requests(found, containers), path, of_pod=True)
@@ -342,7 +317,7 @@ def _with_default_requests(found: Mapping[str, Any], containers: list[tuple[int,
     return {**found, "requests": requests}
 
 
-def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _pod(pod: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePodCreate."""
     spec = object_at(pod, "spec")
     if items_at(spec, "schedulingGates") and text_at(spec, "nodeName"):
@@ -354,7 +329,7 @@ def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     yield from names_in_pod(spec, ("spec",))
 
 
-def _only_for_pods(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _only_for_pods(spec: Mapping[str, Any], path: Path) -> Errors:
     """validateContainersOnlyForPod. The API server accepts a workload with these values, and refuses its pods."""
     for field in CONTAINERS[:2]:
         for index, container in items_at(spec, field):
@@ -367,11 +342,11 @@ def _only_for_pods(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield required((*path, "volumes", index, "image", "reference"))
 
 
-def _template(template: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _template(template: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePodTemplateSpec."""
     found, here = object_at(template, "metadata"), (*path, "metadata")
-    yield from labels(object_at(found, "labels"), (*here, "labels"))
-    yield from annotation_errors(object_at(found, "annotations"), (*here, "annotations"))
+    yield from checks.labels(object_at(found, "labels"), (*here, "labels"))
+    yield from checks.annotation_errors(object_at(found, "annotations"), (*here, "annotations"))
     spec = object_at(template, "spec")
     if spec.get("ephemeralContainers"):
         yield forbidden((*path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
@@ -381,7 +356,7 @@ def _template(template: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield required((*path, "spec", "containers"))
 
 
-def _annotations_of(found: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _annotations_of(found: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePodSpecificAnnotations."""
     cost = found.get("controller.kubernetes.io/pod-deletion-cost")
     if isinstance(cost, str) and not re.fullmatch(r"0|-?[1-9][0-9]{0,9}", cost, re.ASCII):
@@ -400,7 +375,7 @@ _SECCOMP, _APPARMOR = (
 _DEFAULT_PROFILES = ("runtime/default", "docker/default")
 
 
-def _profiles(found: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _profiles(found: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations, and that both match the fields that replace them
     (validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate)."""
     own = object_at(spec, "securityContext")
@@ -446,35 +421,35 @@ ROWS: Rows = {
     "PodSpec": {
         "": _spec,
         "containers": NEEDED,
-        "restartPolicy": one_of("Always", "OnFailure", "Never"),
-        "dnsPolicy": one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
-        "preemptionPolicy": exactly_one_of("PreemptLowerPriority", "Never"),
+        "restartPolicy": checks.one_of("Always", "OnFailure", "Never"),
+        "dnsPolicy": checks.one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+        "preemptionPolicy": checks.exactly_one_of("PreemptLowerPriority", "Never"),
         "serviceAccountName nodeName priorityClassName": DOMAIN,
-        "runtimeClassName hostnameOverride": form(domain_problems),
-        "activeDeadlineSeconds": in_range(1, HIGHEST_ID),
-        "nodeSelector": labels,
+        "runtimeClassName hostnameOverride": checks.form(domain_problems),
+        "activeDeadlineSeconds": checks.in_range(1, HIGHEST_ID),
+        "nodeSelector": checks.labels,
         "overhead": overhead_amounts,
-        "resourceClaims volumes": unique("name"),
+        "resourceClaims volumes": checks.unique("name"),
         "topologySpreadConstraints": repeated_spreads,
         "schedulingGates": _gates,
     },
-    "PodOS": {"name": (NEEDED, one_of("linux", "windows"))},
+    "PodOS": {"name": (NEEDED, checks.one_of("linux", "windows"))},
     "PodDNSConfig": {
-        "nameservers": (not_more_than(3), each_item(form(ip))),
+        "nameservers": (checks.not_more_than(3), checks.each_item(checks.form(checks.ip))),
         "searches": (
-            not_more_than(32),
-            each_item(form(search_path)),
-            lambda found, path: no_longer(2048)(" ".join(found), path),
+            checks.not_more_than(32),
+            checks.each_item(checks.form(checks.search_path)),
+            lambda found, path: checks.no_longer(2048)(" ".join(found), path),
         ),
     },
     "PodDNSConfigOption": {"name": Needed("must not be empty")},
     "PodReadinessGate": {"conditionType": KEY, "": lambda found, path: _needs_key(found, path, "conditionType")},
-    "HostAlias": {"ip": (form(ip), NEEDED), "hostnames": each_item(form(domain_problems))},
+    "HostAlias": {"ip": (checks.form(checks.ip), NEEDED), "hostnames": checks.each_item(checks.form(domain_problems))},
     "PodResourceClaim": {
         "name": (NEEDED, LABEL),
-        "resourceClaimName resourceClaimTemplateName": form(domain_problems),
+        "resourceClaimName resourceClaimTemplateName": checks.form(domain_problems),
         "": (
-            needs_one(
+            checks.needs_one(
                 "resourceClaimName",
                 "resourceClaimTemplateName",
                 detail="must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
@@ -486,11 +461,11 @@ ROWS: Rows = {
 }
 
 
-def _needs_key(found: Mapping[str, Any], path: Path, field: str) -> FieldErrors:
+def _needs_key(found: Mapping[str, Any], path: Path, field: str) -> Errors:
     return () if found.get(field) is not None else invalid_all((*path, field), "", key_problems(""))
 
 
-def _one_claim(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _one_claim(found: Mapping[str, Any], path: Path) -> Errors:
     if found.get("resourceClaimName") is None or found.get("resourceClaimTemplateName") is None:
         return ()
     text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import TAINT_EFFECTS, WHEN_UNSATISFIABLE
 from ksched_cli.api.label_names import domain_problems, value_problems
-from ksched_cli.api.validation.fields import (
-    KEY,
-    FieldError,
-    FieldErrors,
-    Needed,
-    Path,
-    Rows,
-    dns_label,
-    duplicate,
-    each_item,
-    exactly_one_of,
-    forbidden,
-    form,
-    invalid,
-    invalid_all,
-    items_at,
-    labels,
-    no_less_than,
-    number_at,
-    object_at,
-    required,
-    text_at,
-    texts_at,
-    unsupported,
-)
+from ksched_cli.api.validation import checks
+from ksched_cli.api.validation.checks import KEY, Needed, Rows
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
+from ksched_cli.api.validation.fields import items_at, number_at, object_at, text_at, texts_at
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _OPERATOR = "not a valid selector operator"
 
 
-def _operands(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _operands(found: Mapping[str, Any], path: Path) -> Errors:
     operator, values = text_at(found, "operator"), found.get("values")
     if operator in ("In", "NotIn") and not values:
         return [required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")]
@@ -47,14 +27,14 @@ def _operands(found: Mapping[str, Any], path: Path) -> FieldErrors:
     return ()
 
 
-def _label_requirement(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _label_requirement(found: Mapping[str, Any], path: Path) -> Errors:
     """ValidateLabelSelectorRequirement."""
     yield from _operands(found, path)
     if text_at(found, "operator") not in _LABEL_OPERATORS:
         yield invalid((*path, "operator"), text_at(found, "operator"), _OPERATOR)
 
 
-def _node_requirement(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _node_requirement(found: Mapping[str, Any], path: Path) -> Errors:
     """ValidateNodeSelectorRequirement."""
     operator = text_at(found, "operator")
     if operator in ("Gt", "Lt"):
@@ -65,7 +45,7 @@ def _node_requirement(found: Mapping[str, Any], path: Path) -> FieldErrors:
     return [invalid((*path, "operator"), operator, _OPERATOR)]
 
 
-def _node_term(term: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _node_term(term: Mapping[str, Any], path: Path) -> Errors:
     """ValidateNodeSelectorTerm."""
     for index, found in items_at(term, "matchExpressions"):
         here = (*path, "matchExpressions", index)
@@ -81,10 +61,10 @@ def _node_term(term: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         if text_at(found, "key") != "metadata.name":
             yield invalid((*here, "key"), text_at(found, "key"), "not a valid field selector key")
         else:
-            yield from each_item(form(domain_problems))(texts_at(found, "values"), (*here, "values"))
+            yield from checks.each_item(checks.form(domain_problems))(texts_at(found, "values"), (*here, "values"))
 
 
-def _required_terms(selector: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _required_terms(selector: Mapping[str, Any], path: Path) -> Errors:
     """ValidateNodeSelector. Only preferred terms may have any values."""
     for at, term in items_at(selector, "nodeSelectorTerms"):
         for index, found in items_at(term, "matchExpressions"):
@@ -92,10 +72,10 @@ def _required_terms(selector: Mapping[str, Any], path: Path) -> Iterator[FieldEr
             yield from _LABEL_VALUES(texts_at(found, "values"), here)
 
 
-_LABEL_VALUES = each_item(form(value_problems))
+_LABEL_VALUES = checks.each_item(checks.form(value_problems))
 
 
-def _label_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _label_keys(found: Mapping[str, Any], path: Path) -> Errors:
     """ValidateMatchLabelKeysAndMismatchLabelKeys."""
     selector = found.get("labelSelector")
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
@@ -114,7 +94,7 @@ def _label_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield invalid((*path, "matchLabelKeys", index), key, "exists in both matchLabelKeys and mismatchLabelKeys")
 
 
-def _toleration(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _toleration(found: Mapping[str, Any], path: Path) -> Errors:
     """ValidateTolerations."""
     key, operator, value, effect = (text_at(found, field) for field in ("key", "operator", "value", "effect"))
     if key:
@@ -139,7 +119,7 @@ def _toleration(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield unsupported((*path, "effect"), effect, TAINT_EFFECTS)
 
 
-def _spread(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _spread(found: Mapping[str, Any], path: Path) -> Errors:
     """validateTopologySpreadConstraints."""
     action, domains = text_at(found, "whenUnsatisfiable"), number_at(found, "minDomains")
     if (number_at(found, "maxSkew") or 0) <= 0:
@@ -152,7 +132,7 @@ def _spread(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     yield from _label_keys(found, path)
 
 
-def repeated_spreads(found: list[Any], path: Path) -> Iterator[FieldError]:
+def repeated_spreads(found: list[Any], path: Path) -> Errors:
     """ValidateSpreadConstraintNotRepeat."""
     seen = set()
     for index, constraint in enumerate(found):
@@ -162,23 +142,23 @@ def repeated_spreads(found: list[Any], path: Path) -> Iterator[FieldError]:
         seen.add(pair)
 
 
-def _weight(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _weight(found: Mapping[str, Any], path: Path) -> Errors:
     weight = number_at(found, "weight") or 0
     return () if 1 <= weight <= 100 else [invalid((*path, "weight"), weight, "must be in the range 1-100")]
 
 
-def _pod_terms(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _pod_terms(found: Mapping[str, Any], path: Path) -> Errors:
     """validatePodAffinityTerm; a topologyKey that is not written is no label name either."""
     if not text_at(found, "topologyKey"):
         yield required((*path, "topologyKey"), "can not be empty")
     yield from _label_keys(found, path)
     for index, name in enumerate(texts_at(found, "namespaces")):
         # The API server writes `namespace`.
-        problems = (f"namespace {problem}" for problem in dns_label(name))
+        problems = (f"namespace {problem}" for problem in checks.dns_label(name))
         yield from invalid_all((*path, "namespaces", index), name, problems)
 
 
-def _taints(found: list[Any], path: Path) -> Iterator[FieldError]:
+def _taints(found: list[Any], path: Path) -> Errors:
     """validateNodeTaints."""
     seen = set()
     for index, taint in enumerate(found):
@@ -189,10 +169,10 @@ def _taints(found: list[Any], path: Path) -> Iterator[FieldError]:
         seen.add(pair)
 
 
-_POLICY = exactly_one_of("Honor", "Ignore")
+_POLICY = checks.exactly_one_of("Honor", "Ignore")
 
 SELECTOR_ROWS: Rows = {
-    "LabelSelector": {"matchLabels": labels},
+    "LabelSelector": {"matchLabels": checks.labels},
     "LabelSelectorRequirement": {
         "": (_label_requirement, lambda found, path: KEY(text_at(found, "key"), (*path, "key"))),
         "values": _LABEL_VALUES,
@@ -204,23 +184,23 @@ SELECTOR_ROWS: Rows = {
     "PodAffinityTerm": {
         "": _pod_terms,
         "topologyKey": lambda key, path: KEY(key, path) if key else (),
-        "matchLabelKeys mismatchLabelKeys": each_item(KEY),
+        "matchLabelKeys mismatchLabelKeys": checks.each_item(KEY),
     },
     "Toleration": {"": _toleration},
     "TopologySpreadConstraint": {
         "": _spread,
         "topologyKey": Needed("can not be empty"),
-        "minDomains": no_less_than(1, "must be greater than zero"),
+        "minDomains": checks.no_less_than(1, "must be greater than zero"),
         "nodeAffinityPolicy nodeTaintsPolicy": _POLICY,
-        "matchLabelKeys": each_item(KEY),
+        "matchLabelKeys": checks.each_item(KEY),
     },
     "Taint": {
-        "value": form(value_problems),
+        "value": checks.form(value_problems),
         "effect": (Needed(), lambda effect, path: _effect(effect, path)),
     },
     "NodeSpec": {"taints": _taints},
 }
 
 
-def _effect(effect: str, path: Path) -> FieldErrors:
+def _effect(effect: str, path: Path) -> Errors:
     return () if not effect or effect in TAINT_EFFECTS else [unsupported(path, effect, TAINT_EFFECTS)]

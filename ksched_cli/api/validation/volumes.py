@@ -3,57 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems
-from ksched_cli.api.validation.fields import (
-    DOMAIN,
-    KEY,
-    LABEL,
-    NEEDED,
-    NOT_NEGATIVE,
-    Check,
-    FieldError,
-    FieldErrors,
-    Needed,
-    Path,
-    Rows,
-    amount_in,
-    amount_not_negative,
-    dns_label,
-    duplicate,
-    each_item,
-    exactly_one_of,
-    exclusive,
-    fields_of,
-    forbidden,
-    form,
-    in_range,
-    inside_path,
-    invalid,
-    items_at,
-    labels,
-    name,
-    no_less_than,
-    no_longer,
-    no_way_back,
-    object_at,
-    one_of,
-    positive_amount,
-    required,
-    text_at,
-    texts_at,
-    unique,
-    unreserved_path,
-    unsupported,
-)
-from ksched_cli.api.validation.names import annotation_errors
+from ksched_cli.api.validation import checks
+from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, NOT_NEGATIVE, Check, Needed, Rows
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, required, unsupported
+from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, object_at, text_at, texts_at
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_MODES = exactly_one_of("Block", "Filesystem")
-_FILE_MODE = in_range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
-_PARTITION = in_range(0, 255, "must be between 0 and 255, inclusive")
+_MODES = checks.exactly_one_of("Block", "Filesystem")
+_FILE_MODE = checks.in_range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
+_PARTITION = checks.in_range(0, 255, "must be between 0 and 255, inclusive")
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 _NO_SOURCE = frozenset(
     (
@@ -66,17 +29,17 @@ _WORDS = r"\w([\w-]*\w)?"
 _IQN = re.compile(rf"iqn\.\d{{4}}-\d{{2}}\.{_WORDS}(\.{_WORDS})*(:[^,;*&$|\s]+)?|eui\.\w{{16}}|naa\.\w{{32}}", re.ASCII)
 
 
-def _volume(volume: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _volume(volume: Mapping[str, Any], path: Path) -> Errors:
     """validateVolumeSource."""
     sources = [field for field in fields_of("Volume") if field != "name"]
-    yield from exclusive(*sources)(volume, path)
+    yield from checks.exclusive(*sources)(volume, path)
     limit = object_at(volume, "emptyDir").get("sizeLimit")
     if limit is not None and (amount_in(limit) or 0) < 0:
         text = "SizeLimit field must be a valid resource quantity"
         yield forbidden((*path, "emptyDir", "sizeLimit"), text)
 
 
-def _projected(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _projected(found: Mapping[str, Any], path: Path) -> Errors:
     """validateProjectionSources."""
     seen: set[str] = set()
     for index, source in items_at(found, "sources"):
@@ -94,7 +57,7 @@ def _projected(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
                 seen.add(text)
 
 
-def _downward_file(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _downward_file(found: Mapping[str, Any], path: Path) -> Errors:
     """validateDownwardAPIVolumeFile."""
     given = [field for field in ("fieldRef", "resourceFieldRef") if found.get(field) is not None]
     if not given:
@@ -103,7 +66,7 @@ def _downward_file(found: Mapping[str, Any], path: Path) -> FieldErrors:
     return [invalid(path, "resource", text)] if len(given) > 1 else ()
 
 
-def _trust_bundle(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _trust_bundle(found: Mapping[str, Any], path: Path) -> Errors:
     bundle, signer = found.get("name"), found.get("signerName")
     if bundle is not None and signer is not None:
         yield invalid(path, bundle, "only one of name and signerName may be used")
@@ -113,30 +76,30 @@ def _trust_bundle(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid((*path, "labelSelector"), "", "labelSelector must be unset if name is specified")
 
 
-def _pod_certificate(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _pod_certificate(found: Mapping[str, Any], path: Path) -> Errors:
     fields = ("credentialBundlePath", "keyPath", "certificateChainPath")
     text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
     return () if any(text_at(found, field) for field in fields) else [required(path, text)]
 
 
-def _template_metadata(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _template_metadata(found: Mapping[str, Any], path: Path) -> Errors:
     """ValidateTemplateObjectMeta."""
     meta, here = object_at(found, "metadata"), (*path, "metadata")
-    yield from labels(object_at(meta, "labels"), (*here, "labels"))
-    yield from annotation_errors(object_at(meta, "annotations"), (*here, "annotations"))
+    yield from checks.labels(object_at(meta, "labels"), (*here, "labels"))
+    yield from checks.annotation_errors(object_at(meta, "annotations"), (*here, "annotations"))
     for field in meta:
         if field not in ("labels", "annotations") and meta[field] not in (None, "", [], {}):
             yield forbidden((*here, field), "cannot be set")
 
 
-def claim_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def claim_spec(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePersistentVolumeClaimSpec."""
     yield from _access_modes(texts_at(spec, "accessModes"), path)
     if object_at(spec, "resources", "requests").get("storage") is None:
         yield required((*path, "resources", "requests", "storage"))
     else:
         here = (*path, "resources", "requests", "storage")
-        yield from positive_amount(object_at(spec, "resources", "requests")["storage"], here)
+        yield from checks.positive_amount(object_at(spec, "resources", "requests")["storage"], here)
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, found in (("dataSource", source), ("dataSourceRef", reference)):
         if found is not None and not text_at(found, "apiGroup") and text_at(found, "kind") != "PersistentVolumeClaim":
@@ -150,7 +113,7 @@ def claim_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield invalid((*path, "dataSource"), "", "must match dataSourceRef")
 
 
-def _access_modes(modes: list[str], path: Path) -> Iterator[FieldError]:
+def _access_modes(modes: list[str], path: Path) -> Errors:
     for mode in modes:
         if mode not in _ACCESS_MODES:
             yield unsupported((*path, "accessModes"), mode, _ACCESS_MODES)
@@ -158,16 +121,16 @@ def _access_modes(modes: list[str], path: Path) -> Iterator[FieldError]:
         yield forbidden((*path, "accessModes"), "may not use ReadWriteOncePod with other access modes")
 
 
-def _persistent_volume(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _persistent_volume(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePersistentVolumeSpec."""
     yield from _access_modes(texts_at(spec, "accessModes"), path)
     capacity = object_at(spec, "capacity")
     if capacity and set(capacity) != {"storage"}:
         yield unsupported((*path, "capacity"), dict(capacity), ("storage",))
     for resource, quantity in capacity.items():
-        yield from positive_amount(quantity, (*path, "capacity", resource))
+        yield from checks.positive_amount(quantity, (*path, "capacity", resource))
     sources = [field for field in fields_of("PersistentVolumeSpec") if field not in _NO_SOURCE]
-    yield from exclusive(*sources)(spec, path)
+    yield from checks.exclusive(*sources)(spec, path)
     if not any(spec.get(field) is not None for field in sources):
         yield required(path, "must specify a volume type")
     if spec.get("local") is not None and spec.get("nodeAffinity") is None:
@@ -180,7 +143,7 @@ def _persistent_volume(spec: Mapping[str, Any], path: Path) -> Iterator[FieldErr
         yield required((*path, "csi"), "has to be specified when using volumeAttributesClassName")
 
 
-def _storage_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _storage_class(document: Mapping[str, Any], path: Path) -> Errors:
     """validateAllowedTopologies and validateParameters."""
     seen: list[dict[str, set[str]]] = []
     for index, term in items_at(document, "allowedTopologies"):
@@ -206,7 +169,7 @@ def _driver(text: str) -> list[str]:
     return found if _DRIVER.fullmatch(text) else [*found, *(domain_problems(text.lower()) or [])]
 
 
-def _iscsi(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _iscsi(found: Mapping[str, Any], path: Path) -> Errors:
     if (found.get("chapAuthDiscovery") or found.get("chapAuthSession")) and found.get("secretRef") is None:
         yield required((*path, "secretRef"))
     for field in ("iqn", "initiatorName"):
@@ -215,7 +178,7 @@ def _iscsi(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield invalid((*path, field), text, "must be valid format")
 
 
-def _fibre_channel(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _fibre_channel(found: Mapping[str, Any], path: Path) -> Errors:
     names, ids = texts_at(found, "targetWWNs"), texts_at(found, "wwids")
     if bool(names) == bool(ids):
         return [required((*path, "targetWWNs"), "must specify either targetWWNs or wwids, but not both")]
@@ -224,7 +187,7 @@ def _fibre_channel(found: Mapping[str, Any], path: Path) -> FieldErrors:
     return ()
 
 
-def _flocker(found: Mapping[str, Any], path: Path) -> FieldErrors:
+def _flocker(found: Mapping[str, Any], path: Path) -> Errors:
     given = [field for field in ("datasetName", "datasetUUID") if text_at(found, field)]
     if not given:
         return [required((*path, "datasetName"), "one of datasetName and datasetUUID is required")]
@@ -235,7 +198,7 @@ def _flocker(found: Mapping[str, Any], path: Path) -> FieldErrors:
 def _secret(*fields: str) -> Check:
     """A reference to a secret with these fields."""
 
-    def check(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    def check(found: Mapping[str, Any], path: Path) -> Errors:
         return [required((*path, field)) for field in fields if not text_at(found, field)]
 
     return check
@@ -243,8 +206,8 @@ def _secret(*fields: str) -> Check:
 
 _ITEMS = {"defaultMode": _FILE_MODE}
 _ISCSI: Mapping[str, Any] = {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION}
-_LOCAL_PATH = name(unreserved_path)
-_SIGNER = name(
+_LOCAL_PATH = checks.name(checks.unreserved_path)
+_SIGNER = checks.name(
     lambda text: (
         []
         if re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+/[-a-z0-9.]+", text)
@@ -255,12 +218,12 @@ _SIGNER = name(
 ROWS: Rows = {
     "Volume": {"": _volume, "name": (NEEDED, LABEL)},
     "HostPathVolumeSource": {
-        "path": (NEEDED, name(no_way_back)),
-        "type": one_of(
+        "path": (NEEDED, checks.name(checks.no_way_back)),
+        "type": checks.one_of(
             *("BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
         ),
     },
-    "GitRepoVolumeSource": {"repository": NEEDED, "directory": name(inside_path)},
+    "GitRepoVolumeSource": {"repository": NEEDED, "directory": checks.name(checks.inside_path)},
     "GCEPersistentDiskVolumeSource": {"pdName": NEEDED, "partition": _PARTITION},
     "AWSElasticBlockStoreVolumeSource": {"volumeID": NEEDED, "partition": _PARTITION},
     "SecretVolumeSource": {"secretName": NEEDED, **_ITEMS},
@@ -270,7 +233,7 @@ ROWS: Rows = {
     "KeyToPath": {"key": NEEDED, "path": (NEEDED, _LOCAL_PATH), "mode": _FILE_MODE},
     "DownwardAPIVolumeFile": {"": _downward_file, "path": (NEEDED, _LOCAL_PATH), "mode": _FILE_MODE},
     "VolumeProjection": {
-        "": exclusive(
+        "": checks.exclusive(
             *("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"),
             detail="may not specify more than 1 volume type per source",
         )
@@ -279,8 +242,8 @@ ROWS: Rows = {
     "ConfigMapProjection": {"name": NEEDED},
     "ServiceAccountTokenProjection": {
         "expirationSeconds": (
-            no_less_than(600, "may not specify a duration less than 10 minutes"),
-            in_range(-(2**63), 2**32, "may not specify a duration larger than 2^32 seconds"),
+            checks.no_less_than(600, "may not specify a duration less than 10 minutes"),
+            checks.in_range(-(2**63), 2**32, "may not specify a duration larger than 2^32 seconds"),
         ),
         "path": (NEEDED, _LOCAL_PATH),
     },
@@ -288,18 +251,18 @@ ROWS: Rows = {
     "PodCertificateProjection": {
         "": _pod_certificate,
         "signerName": (NEEDED, _SIGNER),
-        "keyType": (NEEDED, one_of(*_KEY_TYPES)),
-        "maxExpirationSeconds": in_range(3600, 7_862_400, "maxExpirationSeconds must be >= 3600 and <= 7862400"),
+        "keyType": (NEEDED, checks.one_of(*_KEY_TYPES)),
+        "maxExpirationSeconds": checks.in_range(3600, 7_862_400, "maxExpirationSeconds must be >= 3600 and <= 7862400"),
         "credentialBundlePath keyPath certificateChainPath": _LOCAL_PATH,
     },
     "PersistentVolumeClaimVolumeSource": {"claimName": NEEDED},
     "NFSVolumeSource": {
         "server path": NEEDED,
-        "path": name(lambda text: [] if text.startswith("/") else ["must be an absolute path"]),
+        "path": checks.name(lambda text: [] if text.startswith("/") else ["must be an absolute path"]),
     },
     "QuobyteVolumeSource": {"registry volume": NEEDED},
     "GlusterfsVolumeSource": {"endpoints path": NEEDED},
-    "GlusterfsPersistentVolumeSource": {"endpoints path": NEEDED, "endpointsNamespace": form(dns_label)},
+    "GlusterfsPersistentVolumeSource": {"endpoints path": NEEDED, "endpointsNamespace": checks.form(checks.dns_label)},
     "FlockerVolumeSource": {"": _flocker},
     "RBDVolumeSource": {"monitors image": NEEDED},
     "RBDPersistentVolumeSource": {"monitors image": NEEDED},
@@ -312,12 +275,12 @@ ROWS: Rows = {
     "AzureFileVolumeSource": {"secretName shareName": NEEDED},
     "AzureFilePersistentVolumeSource": {
         "secretName shareName": NEEDED,
-        "secretNamespace": form(lambda text: [] if text else ["must be a valid namespace name"]),
+        "secretNamespace": checks.form(lambda text: [] if text else ["must be a valid namespace name"]),
     },
     "AzureDiskVolumeSource": {
         "diskName diskURI": NEEDED,
-        "cachingMode": exactly_one_of("None", "ReadOnly", "ReadWrite"),
-        "kind": exactly_one_of("Dedicated", "Managed", "Shared"),
+        "cachingMode": checks.exactly_one_of("None", "ReadOnly", "ReadWrite"),
+        "kind": checks.exactly_one_of("Dedicated", "Managed", "Shared"),
     },
     "VsphereVirtualDiskVolumeSource": {"volumePath": NEEDED},
     "PhotonPersistentDiskVolumeSource": {"pdID": NEEDED},
@@ -329,15 +292,15 @@ ROWS: Rows = {
     "ISCSIVolumeSource": _ISCSI,
     "ISCSIPersistentVolumeSource": _ISCSI,
     "FCVolumeSource": {"": _fibre_channel, "lun": _PARTITION},
-    "LocalVolumeSource": {"path": (NEEDED, name(no_way_back))},
-    "CSIVolumeSource": {"driver": (NEEDED, name(_driver)), "nodePublishSecretRef": _secret("name")},
+    "LocalVolumeSource": {"path": (NEEDED, checks.name(checks.no_way_back))},
+    "CSIVolumeSource": {"driver": (NEEDED, checks.name(_driver)), "nodePublishSecretRef": _secret("name")},
     "CSIPersistentVolumeSource": {
-        "driver": (NEEDED, name(_driver)),
+        "driver": (NEEDED, checks.name(_driver)),
         "volumeHandle": NEEDED,
         "controllerPublishSecretRef nodeStageSecretRef nodePublishSecretRef": _secret("name", "namespace"),
         "controllerExpandSecretRef nodeExpandSecretRef": _secret("name", "namespace"),
     },
-    "ImageVolumeSource": {"pullPolicy": one_of("Always", "IfNotPresent", "Never")},
+    "ImageVolumeSource": {"pullPolicy": checks.one_of("Always", "IfNotPresent", "Never")},
     "EphemeralVolumeSource": {"volumeClaimTemplate": NEEDED},
     "PersistentVolumeClaimTemplate": {"": _template_metadata, "spec": Needed("accessModes are required")},
     "PersistentVolumeClaimSpec": {
@@ -351,27 +314,27 @@ ROWS: Rows = {
     "PersistentVolumeSpec": {
         "": _persistent_volume,
         "accessModes capacity": NEEDED,
-        "persistentVolumeReclaimPolicy": one_of("Delete", "Recycle", "Retain"),
+        "persistentVolumeReclaimPolicy": checks.one_of("Delete", "Recycle", "Retain"),
         "storageClassName": DOMAIN,
-        "volumeAttributesClassName": form(domain_problems),
+        "volumeAttributesClassName": checks.form(domain_problems),
         "volumeMode": _MODES,
     },
     "VolumeNodeAffinity": {"required": Needed("must specify required node constraints")},
     "StorageClass": {
         "": _storage_class,
-        "provisioner": (NEEDED, name(lambda text: key_problems(text.lower()))),
-        "reclaimPolicy": one_of("Delete", "Retain"),
-        "volumeBindingMode": exactly_one_of("Immediate", "WaitForFirstConsumer"),
+        "provisioner": (NEEDED, checks.name(lambda text: key_problems(text.lower()))),
+        "reclaimPolicy": checks.one_of("Delete", "Retain"),
+        "volumeBindingMode": checks.exactly_one_of("Immediate", "WaitForFirstConsumer"),
     },
     "TopologySelectorLabelRequirement": {"values": NEEDED, "key": (NEEDED, KEY)},
     "CSIDriverSpec": {
-        "fsGroupPolicy": exactly_one_of("File", "None", "ReadWriteOnceWithFSType"),
-        "volumeLifecycleModes": each_item(exactly_one_of("Persistent", "Ephemeral")),
-        "nodeAllocatableUpdatePeriodSeconds": no_less_than(10, "must be greater than or equal to 10 seconds"),
+        "fsGroupPolicy": checks.exactly_one_of("File", "None", "ReadWriteOnceWithFSType"),
+        "volumeLifecycleModes": checks.each_item(checks.exactly_one_of("Persistent", "Ephemeral")),
+        "nodeAllocatableUpdatePeriodSeconds": checks.no_less_than(10, "must be greater than or equal to 10 seconds"),
     },
-    "CSINodeSpec": {"drivers": unique("name")},
-    "CSINodeDriver": {"name": (NEEDED, name(_driver)), "nodeID": (NEEDED, no_longer(256))},
+    "CSINodeSpec": {"drivers": checks.unique("name")},
+    "CSINodeDriver": {"name": (NEEDED, checks.name(_driver)), "nodeID": (NEEDED, checks.no_longer(256))},
     "VolumeNodeResources": {"count": NOT_NEGATIVE},
-    "VolumeAttachmentSpec": {"attacher": (NEEDED, name(_driver)), "nodeName": NEEDED},
-    "CSIStorageCapacity": {"storageClassName": (NEEDED, DOMAIN), "capacity": amount_not_negative},
+    "VolumeAttachmentSpec": {"attacher": (NEEDED, checks.name(_driver)), "nodeName": NEEDED},
+    "CSIStorageCapacity": {"storageClassName": (NEEDED, DOMAIN), "capacity": checks.amount_not_negative},
 }

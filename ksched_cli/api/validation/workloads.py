@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.label_names import key_problems
 from ksched_cli.api.selectors import SelectorError, compile_selector
-from ksched_cli.api.validation.fields import (
-    LABEL,
-    NEEDED,
-    NOT_NEGATIVE,
-    FieldError,
-    FieldErrors,
-    Needed,
-    Path,
-    Rows,
-    amount_of,
-    at_most_100_percent,
-    dns_label,
-    duplicate,
-    exactly_one_of,
-    exclusive,
-    forbidden,
-    form,
-    int_or_percent,
-    invalid,
-    invalid_all,
-    items_at,
-    labels,
-    needs_one,
-    no_longer,
-    not_more_than,
-    number_at,
-    object_at,
-    one_of,
-    required,
-    text_at,
-    texts_at,
-    unsupported,
-)
+from ksched_cli.api.validation import checks
+from ksched_cli.api.validation.checks import LABEL, NEEDED, NOT_NEGATIVE, Needed, Rows
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
+from ksched_cli.api.validation.fields import items_at, number_at, object_at, text_at, texts_at
 from ksched_cli.api.validation.pods import names_in_pod
 from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 
@@ -54,10 +26,10 @@ _MOST_INDEXED, _MANY, _MOST_OF_MANY = 100_000, 100_000, 10_000
 _DEFAULT_DEADLINE = 600
 
 
-def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Iterator[FieldError]]:
+def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Errors]:
     """The selector and the template of a workload whose pods restart (ValidatePodTemplateSpecForReplicaSet)."""
 
-    def check(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    def check(spec: Mapping[str, Any], path: Path) -> Errors:
         template, here = object_at(spec, "template"), (*path, "template", "spec")
         if owner != "StatefulSet":
             yield from names_in_pod(object_at(template, "spec"), here)
@@ -77,7 +49,7 @@ def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Iterator[FieldError
     return check
 
 
-def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Iterator[FieldError]:
+def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Errors:
     selector = object_at(spec, "selector")
     if kind and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid((*path, "selector"), dict(selector), f"empty selector is invalid for {kind}")
@@ -99,7 +71,7 @@ def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Iterator[FieldE
         yield invalid((*path, "template", "metadata", "labels"), dict(given), text)
 
 
-def _deployment(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _deployment(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidateDeploymentSpec."""
     deadline, ready = number_at(spec, "progressDeadlineSeconds"), number_at(spec, "minReadySeconds") or 0
     if (_DEFAULT_DEADLINE if deadline is None else deadline) <= ready:
@@ -107,22 +79,25 @@ def _deployment(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid((*path, "progressDeadlineSeconds"), deadline or _DEFAULT_DEADLINE, text)
 
 
-def _deployment_strategy(strategy: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _deployment_strategy(strategy: Mapping[str, Any], path: Path) -> Errors:
     """ValidateDeploymentStrategy."""
     rolling, kind = strategy.get("rollingUpdate"), text_at(strategy, "type")
     if kind == "Recreate" and rolling is not None:
         yield forbidden((*path, "rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'")
     elif kind in ("", _ROLLING):
         found = rolling or {}
-        if amount_of(found.get("maxUnavailable", "25%")) == 0 and amount_of(found.get("maxSurge", "25%")) == 0:
+        if (
+            checks.amount_of(found.get("maxUnavailable", "25%")) == 0
+            and checks.amount_of(found.get("maxSurge", "25%")) == 0
+        ):
             here = (*path, "rollingUpdate", "maxUnavailable")
             yield invalid(here, found.get("maxUnavailable"), "may not be 0 when `maxSurge` is 0")
 
 
-def _daemon_set_strategy(strategy: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _daemon_set_strategy(strategy: Mapping[str, Any], path: Path) -> Errors:
     """ValidateDaemonSetUpdateStrategy."""
     found, here = object_at(strategy, "rollingUpdate"), (*path, "rollingUpdate")
-    surge, unavailable = amount_of(found.get("maxSurge", 0)), amount_of(found.get("maxUnavailable", 1))
+    surge, unavailable = checks.amount_of(found.get("maxSurge", 0)), checks.amount_of(found.get("maxUnavailable", 1))
     if text_at(strategy, "type") == "OnDelete":
         return
     if surge and unavailable:
@@ -131,7 +106,7 @@ def _daemon_set_strategy(strategy: Mapping[str, Any], path: Path) -> Iterator[Fi
         yield required((*here, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
 
 
-def _stateful_set(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _stateful_set(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidateStatefulSetSpec."""
     policy, strategy = text_at(spec, "podManagementPolicy"), object_at(spec, "updateStrategy")
     if policy not in ("", "OrderedReady", "Parallel"):
@@ -141,7 +116,7 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid((*path, "updateStrategy"), dict(strategy), "must be 'RollingUpdate' or 'OnDelete'")
     elif text_at(strategy, "type") == "OnDelete" and rolling is not None:
         yield invalid(here, rolling, "only allowed for updateStrategy 'RollingUpdate'")
-    elif rolling and amount_of(rolling.get("maxUnavailable", 1)) == 0:
+    elif rolling and checks.amount_of(rolling.get("maxUnavailable", 1)) == 0:
         yield invalid((*here, "maxUnavailable"), rolling["maxUnavailable"], "cannot be 0")
     pod, claims = object_at(spec, "template", "spec"), items_at(spec, "volumeClaimTemplates")
     of_claims: dict[str, Mapping[str, Any]] = {
@@ -149,13 +124,13 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     }
     yield from names_in_pod(pod, (*path, "template", "spec"), of_claims)
     for index, claim in claims:
-        problems = dns_label(text_at(object_at(claim, "metadata"), "name"))
+        problems = checks.dns_label(text_at(object_at(claim, "metadata"), "name"))
         here = (*path, "volumeClaimTemplates", index, "metadata", "name")
         yield from invalid_all(here, text_at(object_at(claim, "metadata"), "name"), problems)
-        yield from labels(object_at(claim, "metadata", "labels"), (*here[:-1], "labels"))
+        yield from checks.labels(object_at(claim, "metadata", "labels"), (*here[:-1], "labels"))
 
 
-def _replication_controller(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _replication_controller(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidateReplicationControllerSpec. The selector is that of the template's labels if it is not written."""
     given, selector = object_at(spec, "template", "metadata", "labels"), object_at(spec, "selector")
     if not selector and not given:
@@ -165,7 +140,7 @@ def _replication_controller(spec: Mapping[str, Any], path: Path) -> Iterator[Fie
         yield invalid((*path, "template", "metadata", "labels"), dict(given), text)
 
 
-def _stateful_set_name(document: Mapping[str, Any], path: Path) -> FieldErrors:
+def _stateful_set_name(document: Mapping[str, Any], path: Path) -> Errors:
     """The API server accepts a longer name, and refuses the pods: they have it and a hash in a label."""
     name, text = text_at(object_at(document, "metadata"), "name"), "labels of its pods: must be no more than 63 bytes"
     return [invalid(("metadata", "name"), name, text)] if _LONGEST_SET < len(name) <= 63 else ()
@@ -174,7 +149,7 @@ def _stateful_set_name(document: Mapping[str, Any], path: Path) -> FieldErrors:
 # Jobs
 
 
-def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _job(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidateJob. A selector is only allowed with manualSelector: the API server makes one otherwise."""
     spec, name = object_at(document, "spec"), text_at(object_at(document, "metadata"), "name")
     completions, here = number_at(spec, "completions"), (*path, "spec")
@@ -193,7 +168,7 @@ def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield invalid((*here, "template", "metadata", "labels", label), found, f"must be '{name}'")
     if len(name) > 63:
         yield invalid((*here, "template", "metadata", "labels"), name, "job-name: must be no more than 63 bytes")
-    if text_at(spec, "completionMode") == "Indexed" and completions and dns_label(f"{name}-{completions - 1}"):
+    if text_at(spec, "completionMode") == "Indexed" and completions and checks.dns_label(f"{name}-{completions - 1}"):
         text = f"will not able to create pod with invalid DNS label: {name}-{completions - 1}"
         yield invalid(("metadata", "name"), name, text)
 
@@ -208,7 +183,7 @@ def _is_generated(spec: Mapping[str, Any]) -> bool:
     return bool(wanted) and known and not selector.get("matchExpressions")
 
 
-def _job_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _job_spec(spec: Mapping[str, Any], path: Path) -> Errors:
     """validateJobSpec."""
     completions, parallelism = number_at(spec, "completions"), number_at(spec, "parallelism")
     failed, per_index = number_at(spec, "maxFailedIndexes"), number_at(spec, "backoffLimitPerIndex")
@@ -235,7 +210,7 @@ def _job_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     yield from _job_policies(spec, path)
 
 
-def _job_policies(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _job_policies(spec: Mapping[str, Any], path: Path) -> Errors:
     """validatePodFailurePolicy, validatePodReplacementPolicy, and the restartPolicy."""
     pod, rules = object_at(spec, "template", "spec"), items_at(object_at(spec, "podFailurePolicy"), "rules")
     yield from names_in_pod(pod, (*path, "template", "spec"))
@@ -258,7 +233,7 @@ def _job_policies(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield invalid((*at, "onExitCodes", "containerName"), container, text)
 
 
-def _success_policy(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _success_policy(spec: Mapping[str, Any], path: Path) -> Errors:
     """validateSuccessPolicy."""
     policy, completions = spec.get("successPolicy"), number_at(spec, "completions") or 0
     if policy is not None and not items_at(policy, "rules"):
@@ -294,17 +269,17 @@ def _indexes(text: str, completions: int) -> tuple[int, str]:
     return total, ""
 
 
-def _failure_rule(rule: Mapping[str, Any], path: Path) -> FieldErrors:
+def _failure_rule(rule: Mapping[str, Any], path: Path) -> Errors:
     fields = ("onExitCodes", "onPodConditions")
     detail = "specifying both OnExitCodes and OnPodConditions is not supported"
     given = {field: rule.get(field) or None for field in fields}
     return [
-        *exclusive(*fields, detail=detail)(given, path),
-        *needs_one(*fields, detail="specifying one of OnExitCodes and OnPodConditions is required")(given, path),
+        *checks.exclusive(*fields, detail=detail)(given, path),
+        *checks.needs_one(*fields, detail="specifying one of OnExitCodes and OnPodConditions is required")(given, path),
     ]
 
 
-def _exit_codes(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _exit_codes(found: Mapping[str, Any], path: Path) -> Errors:
     """validatePodFailurePolicyRuleOnExitCodes."""
     values, here = list(found.get("values") or ()), (*path, "values")
     if not values:
@@ -318,7 +293,7 @@ def _exit_codes(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid(here, values, "must be ordered")
 
 
-def _job_template(template: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+def _job_template(template: Mapping[str, Any], path: Path) -> Errors:
     """ValidateJobTemplateSpec."""
     spec, here = object_at(template, "spec"), (*path, "spec")
     if spec.get("selector") is not None:
@@ -328,10 +303,10 @@ def _job_template(template: Mapping[str, Any], path: Path) -> Iterator[FieldErro
     if not spec:
         yield required((*here, "template"))
     # The API server accepts the CronJob, and refuses its Jobs.
-    yield from labels(object_at(template, "metadata", "labels"), (*path, "metadata", "labels"))
+    yield from checks.labels(object_at(template, "metadata", "labels"), (*path, "metadata", "labels"))
 
 
-def _cron_job(document: Mapping[str, Any], path: Path) -> FieldErrors:
+def _cron_job(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidateCronJobCreate."""
     name = text_at(object_at(document, "metadata"), "name")
     text = f"must be no more than {_LONGEST_CRON_JOB} characters"
@@ -417,9 +392,9 @@ def zone_problems(zone: str) -> list[str]:
     return [] if zone in _zones() or not _zones() else [f"unknown time zone {zone}"]
 
 
-_PERCENT = (int_or_percent, at_most_100_percent)
+_PERCENT = (checks.int_or_percent, checks.at_most_100_percent)
 _REPLICATED: Mapping[str, Any] = {"replicas minReadySeconds revisionHistoryLimit": NOT_NEGATIVE, "template": NEEDED}
-_CLAIM_POLICY = one_of("Delete", "Retain")
+_CLAIM_POLICY = checks.one_of("Delete", "Retain")
 
 ROWS: Rows = {
     "DeploymentSpec": {
@@ -427,11 +402,11 @@ ROWS: Rows = {
         "": (_of_pods("ReplicaSet", "deployment"), _deployment),
         "progressDeadlineSeconds": NOT_NEGATIVE,
     },
-    "DeploymentStrategy": {"": _deployment_strategy, "type": one_of("Recreate", _ROLLING)},
-    "RollingUpdateDeployment": {"maxUnavailable": _PERCENT, "maxSurge": int_or_percent},
+    "DeploymentStrategy": {"": _deployment_strategy, "type": checks.one_of("Recreate", _ROLLING)},
+    "RollingUpdateDeployment": {"maxUnavailable": _PERCENT, "maxSurge": checks.int_or_percent},
     "ReplicaSetSpec": {**_REPLICATED, "": _of_pods("ReplicaSet", "deployment")},
     "DaemonSetSpec": {**_REPLICATED, "": _of_pods("DaemonSet", "daemonset")},
-    "DaemonSetUpdateStrategy": {"": _daemon_set_strategy, "type": one_of(_ROLLING, "OnDelete")},
+    "DaemonSetUpdateStrategy": {"": _daemon_set_strategy, "type": checks.one_of(_ROLLING, "OnDelete")},
     "RollingUpdateDaemonSet": {"maxUnavailable maxSurge": _PERCENT},
     "StatefulSetSpec": {
         **_REPLICATED,
@@ -459,11 +434,11 @@ ROWS: Rows = {
         "": _job_spec,
         "parallelism completions activeDeadlineSeconds backoffLimit ttlSecondsAfterFinished": NOT_NEGATIVE,
         "backoffLimitPerIndex maxFailedIndexes": NOT_NEGATIVE,
-        "completionMode": exactly_one_of("NonIndexed", "Indexed"),
-        "podReplacementPolicy": exactly_one_of("Failed", "TerminatingOrFailed"),
+        "completionMode": checks.exactly_one_of("NonIndexed", "Indexed"),
+        "podReplacementPolicy": checks.exactly_one_of("Failed", "TerminatingOrFailed"),
         "managedBy": (
-            no_longer(63),
-            form(
+            checks.no_longer(63),
+            checks.form(
                 lambda text: (
                     key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
                 )
@@ -471,36 +446,36 @@ ROWS: Rows = {
         ),
         "template": NEEDED,
     },
-    "PodFailurePolicy": {"rules": not_more_than(20)},
+    "PodFailurePolicy": {"rules": checks.not_more_than(20)},
     "PodFailurePolicyRule": {
         "": _failure_rule,
-        "action": (NEEDED, one_of("Count", "FailIndex", "FailJob", "Ignore")),
-        "onPodConditions": not_more_than(20),
+        "action": (NEEDED, checks.one_of("Count", "FailIndex", "FailJob", "Ignore")),
+        "onPodConditions": checks.not_more_than(20),
     },
     "PodFailurePolicyOnExitCodesRequirement": {
         "": _exit_codes,
-        "operator": (NEEDED, one_of("In", "NotIn")),
-        "values": not_more_than(255),
+        "operator": (NEEDED, checks.one_of("In", "NotIn")),
+        "values": checks.not_more_than(255),
     },
     "PodFailurePolicyOnPodConditionsPattern": {
-        "type": (NEEDED, form(key_problems)),
-        "status": one_of("False", "True", "Unknown"),
+        "type": (NEEDED, checks.form(key_problems)),
+        "status": checks.one_of("False", "True", "Unknown"),
     },
-    "SuccessPolicy": {"rules": not_more_than(20)},
+    "SuccessPolicy": {"rules": checks.not_more_than(20)},
     "SuccessPolicyRule": {
-        "": needs_one(
+        "": checks.needs_one(
             *("succeededCount", "succeededIndexes"),
             detail="at least one of succeededCount or succeededIndexes must be specified",
         ),
         "succeededCount": NOT_NEGATIVE,
-        "succeededIndexes": no_longer(64 * 1024),
+        "succeededIndexes": checks.no_longer(64 * 1024),
     },
     "CronJob": {"": _cron_job},
     "CronJobSpec": {
         "schedule": (NEEDED, lambda text, path: invalid_all(path, text, schedule_problems(text)) if text else ()),
-        "timeZone": form(zone_problems),
+        "timeZone": checks.form(zone_problems),
         "startingDeadlineSeconds successfulJobsHistoryLimit failedJobsHistoryLimit": NOT_NEGATIVE,
-        "concurrencyPolicy": one_of("Allow", "Forbid", "Replace"),
+        "concurrencyPolicy": checks.one_of("Allow", "Forbid", "Replace"),
         "jobTemplate": NEEDED,
     },
     "JobTemplateSpec": {"": _job_template},

@@ -16,20 +16,11 @@ from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
-from ksched_cli.api.validation.fields import (
-    FieldError,
-    Path,
-    cidr,
-    forbidden,
-    invalid,
-    ip,
-    items_at,
-    number_at,
-    object_at,
-    text_at,
-    texts_at,
-)
+from ksched_cli.api.validation import checks
+from ksched_cli.api.validation.errors import FieldError, forbidden, invalid
+from ksched_cli.api.validation.fields import items_at, number_at, object_at, text_at, texts_at
 from ksched_cli.sources.loaded import ADDRESS_FLAG, NODE_PORT_FLAG, Identity
 
 _OF_FLAGS = "kubernetes"
@@ -42,7 +33,7 @@ def addresses_of(spec: Mapping[str, Any]) -> list[str]:
     """The valid addresses of a service, without None."""
     own = text_at(spec, "clusterIP")
     found = texts_at(spec, "clusterIPs") or ([own] if own else [])
-    return [each for each in found if each and not ip(each)] if text_at(spec, "type") != "ExternalName" else []
+    return [each for each in found if each and not checks.ip(each)] if text_at(spec, "type") != "ExternalName" else []
 
 
 class ServiceRanges:
@@ -57,7 +48,7 @@ class ServiceRanges:
             documents = {_OF_FLAGS: {"spec": {"cidrs": flags[ADDRESS_FLAG].split(",")}}}
         for name, document in documents.items():
             written = texts_at(object_at(document, "spec"), "cidrs")
-            found = [ip_network(each, strict=False) for each in written if not cidr(each)]
+            found = [ip_network(each, strict=False) for each in written if not checks.cidr(each)]
             if name == _OF_FLAGS or _OF_FLAGS not in documents:
                 self.families.update(f"IPv{each.version}" for each in found)
             if _is_ready(document):

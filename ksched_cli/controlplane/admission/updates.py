@@ -13,22 +13,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import Pod, Service
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from ksched_cli.api.validation.fields import (
-    FieldError,
-    FieldErrors,
-    Path,
-    amount_in,
-    fields_of,
-    forbidden,
-    invalid,
-    items_at,
-    number_at,
-    object_at,
-    text_at,
-)
+from ksched_cli.api.validation.errors import Errors, FieldError, forbidden, invalid
+from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, number_at, object_at, text_at
 from ksched_cli.api.workloads import (
     JOB_NAME_LABELS,
     JOB_UID_LABELS,
@@ -158,14 +148,14 @@ _MUTABLE_OF_SETS = frozenset(
 )
 
 
-def _stateful_set(after: Document, before: Document) -> FieldErrors:
+def _stateful_set(after: Document, before: Document) -> Errors:
     """ValidateStatefulSetUpdate. The API server names only spec; the path here is the field that differs."""
     for path in _changed(("spec",), after, before, frozenset({"volumeClaimTemplates"})):
         if path[1] not in _MUTABLE_OF_SETS and "status" not in path[3:4]:
             yield forbidden(path[:2] if path[1] == "selector" else path, _STATEFUL_SET)
 
 
-def _job(after: Document, before: Document) -> FieldErrors:
+def _job(after: Document, before: Document) -> Errors:
     """ValidateJobSpecUpdate. A suspended Job without pods may still change where its pods go and what they request."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
     template = [path for path in _changed(("spec", "template"), after, before) if path[-1] not in _JOB_LABELS]
@@ -203,7 +193,7 @@ def _may_change(path: Path, after: Document, before: Document) -> bool:
     return False
 
 
-def _claim(after: Document, before: Document) -> FieldErrors:
+def _claim(after: Document, before: Document) -> Errors:
     """ValidatePersistentVolumeClaimUpdate. The name of the volume and the class may be set once."""
     old = object_at(before, "spec")
     for path in _changed(("spec",), after, before):
@@ -228,7 +218,7 @@ def refused_resize(after: Document, before: Document, storage_class: Document) -
     return text if of_class and storage_class.get("allowVolumeExpansion") is not True else ""
 
 
-def _service(after: Document, before: Document) -> FieldErrors:
+def _service(after: Document, before: Document) -> Errors:
     """The addresses and families of validateUpgradeDowngradeClusterIPs, unless the type is or was ExternalName, and the
     class of a load balancer."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
@@ -252,7 +242,7 @@ _NOT_OF_SOURCE = frozenset(
 )
 
 
-def _volume(after: Document, before: Document) -> FieldErrors:
+def _volume(after: Document, before: Document) -> Errors:
     """ValidatePersistentVolumeUpdate."""
     sources = fields_of("PersistentVolumeSpec").keys() - _NOT_OF_SOURCE
     old, new = object_at(before, "spec"), object_at(after, "spec")
@@ -272,7 +262,7 @@ _GRACE = "terminationGracePeriodSeconds"
 _MUTABLE_OF_PODS = frozenset(("activeDeadlineSeconds", "tolerations", "schedulingGates", "priority"))
 
 
-def _pod(after: Document, before: Document) -> FieldErrors:
+def _pod(after: Document, before: Document) -> Errors:
     """ValidatePodUpdate. A pod without a node is created anew, not updated."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
     if not old.get("nodeName"):
@@ -290,7 +280,7 @@ def _pod(after: Document, before: Document) -> FieldErrors:
     yield from _pod_additions(new, old)
 
 
-def _pod_additions(new: Mapping[str, Any], old: Mapping[str, Any]) -> FieldErrors:
+def _pod_additions(new: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
     """validateOnlyAddedTolerations, and a deadline that may only come nearer. A pod with a node has no gates: the
     manifest alone is refused then."""
     kept, there = (
@@ -313,7 +303,7 @@ _HINTS: Mapping[type[Struct], str] = {
     PersistentVolumeClaim: "use a claim of another name",
     PriorityClass: "use a class of another name",
 }
-_RULES: Mapping[type[Struct], Callable[[Document, Document], FieldErrors]] = {
+_RULES: Mapping[type[Struct], Callable[[Document, Document], Errors]] = {
     StatefulSet: _stateful_set,
     Job: _job,
     PersistentVolumeClaim: _claim,

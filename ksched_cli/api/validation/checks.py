@@ -1,0 +1,422 @@
+"""The checks that rows of many tables share, and those of metadata (apimachinery's ValidateObjectMeta). A check gets a
+value of the right type and its path. A table maps a type to its rows, and a row maps one or several field names to a
+check or to a tuple of checks; the row "" checks the whole object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address, ip_network
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from ksched_cli.api.conversion import Path
+from ksched_cli.api.label_names import domain_problems, key_problems, value_problems
+from ksched_cli.api.validation import errors
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
+from ksched_cli.api.validation.fields import amount_in, items_at, object_at, text_at, texts_at
+
+Check: TypeAlias = Callable[[Any, Path], Errors]
+
+
+class Needed(NamedTuple):
+    """The field must be written and must not be empty."""
+
+    detail: str = ""
+
+
+# A name of fields, and what is checked of them.
+Rows: TypeAlias = Mapping[str, Mapping[str, Any]]
+NEEDED = Needed()
+
+# Names. Each function returns everything that is wrong with the text.
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_IS_LABEL = re.compile(_LABEL)
+_UNDERSCORED = re.compile(r"[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*")
+_CONFIG_KEY = re.compile("[-._a-zA-Z0-9]+")
+_PERCENT = re.compile("[0-9]+%", re.ASCII)
+_LONGEST_LABEL, _LONGEST_PORT_NAME = 63, 15
+
+Problems: TypeAlias = Sequence[str]
+
+
+def _pattern_error(text: str, pattern: str, *examples: str) -> str:
+    """RegexError."""
+    shown = " or ".join(f"'{each}', " for each in examples)
+    return f"{text} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def dns_label(name: str) -> list[str]:
+    """IsDNS1123Label."""
+    found = [f"must be no more than {_LONGEST_LABEL} characters"] if len(name.encode()) > _LONGEST_LABEL else []
+    if _IS_LABEL.fullmatch(name):
+        return found
+    if not domain_problems(name):
+        return [*found, "must not contain dots"]
+    text = (
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+        "with an alphanumeric character"
+    )
+    return [*found, _pattern_error(text, _LABEL, "my-name", "123-abc")]
+
+
+def starts_with_a_letter(name: str) -> list[str]:
+    """What IsDNS1035Label has beyond IsDNS1123Label."""
+    text = (
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+        "character, and end with an alphanumeric character"
+    )
+    is_wrong = name[:1].isdigit() and _IS_LABEL.fullmatch(name)
+    return [_pattern_error(text, "[a-z]([-a-z0-9]*[a-z0-9])?", "my-name", "abc-123")] if is_wrong else []
+
+
+def search_path(name: str) -> list[str]:
+    """IsDNS1123SubdomainWithUnderscore, for the search paths of dnsConfig."""
+    name = name.removesuffix(".")
+    if name == "" or (_UNDERSCORED.fullmatch(name) and len(name) <= 253):
+        return []
+    return ["a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-', '_' or '.'"]
+
+
+def port_name(name: str) -> list[str]:
+    """IsValidPortName."""
+    rules = (
+        (len(name) > _LONGEST_PORT_NAME, f"must be no more than {_LONGEST_PORT_NAME} characters"),
+        (
+            not re.fullmatch("[-a-z0-9]+", name),
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+        ),
+        (not re.search("[a-z]", name), "must contain at least one letter (a-z)"),
+        ("--" in name, "must not contain consecutive hyphens"),
+        (name[:1] == "-" or name[-1:] == "-", "must not begin or end with a hyphen"),
+    )
+    return [text for is_wrong, text in rules if is_wrong]
+
+
+def environment_name(name: str) -> list[str]:
+    """IsRelaxedEnvVarName."""
+    if all(" " <= each <= "~" and each != "=" for each in name):
+        return []
+    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
+
+
+def config_key(key: str) -> list[str]:
+    """IsConfigMapKey."""
+    found = ["must be no more than 253 bytes"] if len(key) > 253 else []
+    if not _CONFIG_KEY.fullmatch(key):
+        text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        found.append(_pattern_error(text, "[-._a-zA-Z0-9]+", "key.name", "KEY_NAME", "key-name"))
+    elif key in (".", "..") or key.startswith(".."):
+        found.append("must not be '.', and must not start with '..'")
+    return found
+
+
+def path_segment(name: str) -> list[str]:
+    """IsPathSegmentName."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{each}'" for each in ("/", "%") if each in name]
+
+
+def percent(text: str) -> list[str]:
+    """IsValidPercent."""
+    if _PERCENT.fullmatch(text):
+        return []
+    explained = "a valid percent string must be a numeric string followed by an ending '%'"
+    return [_pattern_error(explained, "[0-9]+%", "1%", "93%")]
+
+
+def inside_path(path: str) -> list[str]:
+    """validateLocalDescendingPath."""
+    found = ["must be a relative path"] if path.startswith("/") else []
+    return [*found, *no_way_back(path)]
+
+
+def no_way_back(path: str) -> list[str]:
+    """validatePathNoBacksteps."""
+    return ["must not contain '..'"] if ".." in path.split("/") else []
+
+
+def unreserved_path(path: str) -> list[str]:
+    """ValidateLocalNonReservedPath."""
+    is_reserved = path.startswith("..") and not path.startswith("../")
+    return [*inside_path(path), *(["must not start with '..'"] if is_reserved and path != ".." else [])]
+
+
+def ip(text: str) -> list[str]:
+    """IsValidIP, with the leading zeros that legacy fields may have."""
+    parts = text.split(".")
+    plain = ".".join(each.lstrip("0") or "0" for each in parts) if len(parts) == 4 and "" not in parts else text
+    try:
+        ip_address(plain)
+    except ValueError:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    return []
+
+
+def plain_ip(text: str) -> list[str]:
+    """IsValidIP and ValidateNonSpecialIP."""
+    if found := ip(text):
+        return found
+    parts = text.split(".")
+    address = ip_address(".".join(each.lstrip("0") or "0" for each in parts) if len(parts) == 4 else text)
+    is_local_multicast = address in ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
+    rules = (
+        (address.is_unspecified, f"may not be unspecified ({text})"),
+        (address.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (address.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (is_local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+    )
+    return [problem for is_wrong, problem in rules if is_wrong]
+
+
+def cidr(text: str) -> list[str]:
+    """IsValidCIDR."""
+    try:
+        if "/" in text:
+            ip_network(text.strip(), strict=False)
+            return []
+    except ValueError:
+        pass
+    return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
+
+
+# Checks
+
+
+def name(rule: Callable[[str], Problems]) -> Check:
+    """The text, if it is not empty, is a name by this rule."""
+
+    def check(value: str, path: Path) -> Errors:
+        problems = rule(value) if value else ()
+        return invalid_all(path, value, problems) if problems else ()
+
+    return check
+
+
+def form(rule: Callable[[str], Problems]) -> Check:
+    """The same, and the empty text is a name too."""
+
+    def check(value: str, path: Path) -> Errors:
+        problems = rule(value)
+        return invalid_all(path, value, problems) if problems else ()
+
+    return check
+
+
+def each_item(inner: Check) -> Check:
+    """Every item of a list."""
+
+    def check(value: list[Any], path: Path) -> Errors:
+        for index, item in enumerate(value):
+            yield from inner(item, (*path, index))
+
+    return check
+
+
+def one_of(*supported: str) -> Check:
+    """One of the values; an empty text is the default."""
+
+    def check(value: str, path: Path) -> Errors:
+        return () if not value or value in supported else [unsupported(path, value, supported)]
+
+    return check
+
+
+def exactly_one_of(*supported: str) -> Check:
+    """One of the values: the field is a pointer, and an empty text is none of them."""
+
+    def check(value: str, path: Path) -> Errors:
+        return () if value in supported else [unsupported(path, value, supported)]
+
+    return check
+
+
+def in_range(least: int, most: int, detail: str = "") -> Check:
+    def check(value: float, path: Path) -> Errors:
+        if least <= value <= most:
+            return ()
+        return [invalid(path, value, detail or f"must be between {least} and {most}, inclusive")]
+
+    return check
+
+
+def no_less_than(least: int, detail: str = "") -> Check:
+    def check(value: float, path: Path) -> Errors:
+        return () if value >= least else [invalid(path, value, detail or f"must be greater than or equal to {least}")]
+
+    return check
+
+
+def not_more_than(most: int) -> Check:
+    """No more items."""
+
+    def check(value: Sequence[Any], path: Path) -> Errors:
+        return () if len(value) <= most else [errors.too_many(path, len(value), most)]
+
+    return check
+
+
+def no_longer(most: int) -> Check:
+    def check(value: str, path: Path) -> Errors:
+        return () if len(value.encode()) <= most else [errors.too_long(path, most)]
+
+    return check
+
+
+def exclusive(*fields: str, detail: str = "may not specify more than 1 volume type") -> Check:
+    """At most one of these fields is written."""
+
+    def check(value: Mapping[str, Any], path: Path) -> Errors:
+        given = [field for field in fields if value.get(field) is not None]
+        return [forbidden((*path, field), detail) for field in given[1:]]
+
+    return check
+
+
+def needs_one(*fields: str, detail: str) -> Check:
+    """At least one of these fields is written."""
+
+    def check(value: Mapping[str, Any], path: Path) -> Errors:
+        return () if any(value.get(field) is not None for field in fields) else [required(path, detail)]
+
+    return check
+
+
+def unique(field: str) -> Check:
+    """The items of a list differ in this field."""
+
+    def check(value: list[Any], path: Path) -> Errors:
+        if len(value) > 1:
+            seen: set[Any] = set()
+            for index, item in enumerate(value):
+                found = item.get(field) if isinstance(item, dict) else None
+                if found and found in seen:
+                    yield duplicate((*path, index, field), found)
+                seen.add(found)
+
+    return check
+
+
+def int_or_percent(value: Any, path: Path) -> Errors:
+    """ValidatePositiveIntOrPercent."""
+    if isinstance(value, str):
+        return invalid_all(path, value, percent(value))
+    return NOT_NEGATIVE(value, path)
+
+
+def at_most_100_percent(value: Any, path: Path) -> Errors:
+    """IsNotMoreThan100Percent."""
+    if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
+        return [invalid(path, value, "must not be greater than 100%")]
+    return ()
+
+
+def amount_of(found: object) -> int | None:
+    """getIntOrPercentValue; None for a value that is neither."""
+    if isinstance(found, str) and _PERCENT.fullmatch(found):
+        return int(found[:-1])
+    return int(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def positive_amount(value: Any, path: Path) -> Errors:
+    """ValidatePositiveQuantityValue."""
+    amount = amount_in(value)
+    return () if amount is None or amount > 0 else [invalid(path, str(value), "must be greater than zero")]
+
+
+def amount_not_negative(value: Any, path: Path) -> Errors:
+    """ValidateNonnegativeQuantity."""
+    amount = amount_in(value)
+    is_negative = amount is not None and amount < 0
+    return [invalid(path, str(value), "must be greater than or equal to 0")] if is_negative else ()
+
+
+def port_or_name(value: Any, path: Path) -> Errors:
+    """ValidatePortNumOrName."""
+    return invalid_all(path, value, port_name(value)) if isinstance(value, str) else PORT(value, path)
+
+
+def labels(found: Mapping[str, Any], path: Path) -> Errors:
+    """ValidateLabels. Unlike the API server's path, this path has the key."""
+    for key, value in found.items():
+        if problems := key_problems(key):
+            yield from invalid_all((*path, key), key, problems)
+        if isinstance(value, str) and (problems := value_problems(value)):
+            yield from invalid_all((*path, key), value, problems)
+
+
+NOT_NEGATIVE = no_less_than(0)
+PORT = in_range(1, 65535)
+LABEL, DOMAIN, KEY = name(dns_label), name(domain_problems), form(key_problems)
+
+
+# Metadata
+
+# The minor in which the gate RelaxedServiceNameValidation is on.
+_SERVICES_MAY_HAVE_A_DIGIT = 36
+_MOST_ANNOTATIONS = 256 * 1024
+# Names of all other kinds are DNS subdomains.
+_RULES: Mapping[str, Callable[[str], Sequence[str]]] = {
+    **dict.fromkeys(("Namespace", "Service", "StatefulSet"), dns_label),
+    # No function of ValidatePodDisruptionBudget checks the name.
+    **dict.fromkeys(
+        ("PodDisruptionBudget", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
+        path_segment,
+    ),
+}
+
+
+def metadata(document: Mapping[str, Any], kind: str) -> Errors:
+    """ValidateObjectMeta."""
+    found, path, rule = object_at(document, "metadata"), ("metadata",), _RULES.get(kind, domain_problems)
+    name, prefix = text_at(found, "name"), text_at(found, "generateName")
+    if prefix:
+        yield from invalid_all((*path, "generateName"), prefix, rule(_masked(prefix)))
+    if name:
+        yield from invalid_all((*path, "name"), name, rule(name))
+        if kind == "Service":
+            for problem in starts_with_a_letter(name):
+                yield replace(invalid((*path, "name"), name, problem), until=_SERVICES_MAY_HAVE_A_DIGIT)
+    elif not prefix:
+        yield required((*path, "name"), "name or generateName is required")
+    namespace = text_at(found, "namespace")
+    if namespace:
+        yield from invalid_all((*path, "namespace"), namespace, dns_label(namespace))
+    yield from labels(object_at(found, "labels"), (*path, "labels"))
+    yield from annotation_errors(object_at(found, "annotations"), (*path, "annotations"))
+    for index, finalizer in enumerate(texts_at(found, "finalizers")):
+        yield from invalid_all((*path, "finalizers", index), finalizer, key_problems(finalizer))
+    yield from _owners(found, (*path, "ownerReferences"))
+
+
+def annotation_errors(found: Mapping[str, Any], path: Path) -> Errors:
+    """ValidateAnnotations."""
+    size = 0
+    for key, value in found.items():
+        if problems := key_problems(key.lower()):
+            yield from invalid_all((*path, key), key, problems)
+        size += len(key.encode()) + len(str(value).encode())
+    if size > _MOST_ANNOTATIONS:
+        yield errors.too_long(path, _MOST_ANNOTATIONS)
+
+
+def _owners(found: Mapping[str, Any], path: Path) -> Errors:
+    """ValidateOwnerReferences."""
+    owners = items_at(found, "ownerReferences")
+    for index, owner in owners:
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not text_at(owner, field):
+                yield invalid((*path, index, field), "", "must not be empty")
+        if text_at(owner, "kind") == "Event" and text_at(owner, "apiVersion") == "v1":
+            yield invalid((*path, index), owner, "/v1, Kind=Event is disallowed from being an owner")
+    if sum(owner.get("controller") is True for _, owner in owners) > 1:
+        yield invalid(path, "controller", "Only one reference can have Controller set to true")
+
+
+def _masked(prefix: str) -> str:
+    """maskTrailingDash: a prefix may end with a dash."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
