@@ -6,8 +6,8 @@ check or to a tuple of checks; the row "" checks the whole object.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from ipaddress import ip_address, ip_network
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -39,6 +39,7 @@ _UNDERSCORED = re.compile(r"[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0
 _CONFIG_KEY = re.compile("[-._a-zA-Z0-9]+")
 _PERCENT = re.compile("[0-9]+%", re.ASCII)
 _LONGEST_LABEL, _LONGEST_PORT_NAME = 63, 15
+_MOST_ANNOTATIONS = 256 * 1024
 
 Problems: TypeAlias = Sequence[str]
 
@@ -96,13 +97,6 @@ def port_name(name: str) -> list[str]:
     return [text for is_wrong, text in rules if is_wrong]
 
 
-def environment_name(name: str) -> list[str]:
-    """IsRelaxedEnvVarName."""
-    if all(" " <= each <= "~" and each != "=" for each in name):
-        return []
-    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
-
-
 def config_key(key: str) -> list[str]:
     """IsConfigMapKey."""
     found = ["must be no more than 253 bytes"] if len(key) > 253 else []
@@ -112,6 +106,11 @@ def config_key(key: str) -> list[str]:
     elif key in (".", "..") or key.startswith(".."):
         found.append("must not be '.', and must not start with '..'")
     return found
+
+
+def domain_prefixed_path(text: str) -> list[str]:
+    """IsDomainPrefixedPath, as far as a name without a domain is none."""
+    return key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
 
 
 def path_segment(name: str) -> list[str]:
@@ -146,23 +145,27 @@ def unreserved_path(path: str) -> list[str]:
     return [*inside_path(path), *(["must not start with '..'"] if is_reserved and path != ".." else [])]
 
 
-def ip(text: str) -> list[str]:
-    """IsValidIP, with the leading zeros that legacy fields may have."""
+def parse_ip(text: str) -> IPv4Address | IPv6Address:
+    """ParseIPSloppy: legacy fields may have leading zeros."""
     parts = text.split(".")
-    plain = ".".join(each.lstrip("0") or "0" for each in parts) if len(parts) == 4 and "" not in parts else text
+    is_ipv4 = len(parts) == 4 and "" not in parts
+    return ip_address(".".join(each.lstrip("0") or "0" for each in parts) if is_ipv4 else text)
+
+
+def ip(text: str) -> list[str]:
+    """IsValidIPForLegacyField."""
     try:
-        ip_address(plain)
+        parse_ip(text)
     except ValueError:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
     return []
 
 
 def plain_ip(text: str) -> list[str]:
-    """IsValidIP and ValidateNonSpecialIP."""
+    """IsValidIPForLegacyField and ValidateNonSpecialIP."""
     if found := ip(text):
         return found
-    parts = text.split(".")
-    address = ip_address(".".join(each.lstrip("0") or "0" for each in parts) if len(parts) == 4 else text)
+    address = parse_ip(text)
     is_local_multicast = address in ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
     rules = (
         (address.is_unspecified, f"may not be unspecified ({text})"),
@@ -187,18 +190,8 @@ def cidr(text: str) -> list[str]:
 # Checks
 
 
-def name(rule: Callable[[str], Problems]) -> Check:
-    """The text, if it is not empty, is a name by this rule."""
-
-    def check(value: str, path: Path) -> Errors:
-        problems = rule(value) if value else ()
-        return invalid_all(path, value, problems) if problems else ()
-
-    return check
-
-
 def form(rule: Callable[[str], Problems]) -> Check:
-    """The same, and the empty text is a name too."""
+    """The text is a name by this rule."""
 
     def check(value: str, path: Path) -> Errors:
         problems = rule(value)
@@ -207,96 +200,114 @@ def form(rule: Callable[[str], Problems]) -> Check:
     return check
 
 
+def name(rule: Callable[[str], Problems]) -> Check:
+    """The same, and an empty text counts as none."""
+    check = form(rule)
+    return lambda value, path: check(value, path) if value else ()
+
+
+def matches(pattern: str, problem: str) -> Check:
+    """The text is not empty and has this form."""
+    compiled = re.compile(pattern, re.ASCII)
+    return form(lambda text: [] if compiled.fullmatch(text) else [problem])
+
+
 def each_item(inner: Check) -> Check:
     """Every item of a list."""
-
-    def check(value: list[Any], path: Path) -> Errors:
-        for index, item in enumerate(value):
-            yield from inner(item, (*path, index))
-
-    return check
-
-
-def one_of(*supported: str) -> Check:
-    """One of the values; an empty text is the default."""
-
-    def check(value: str, path: Path) -> Errors:
-        return () if not value or value in supported else [unsupported(path, value, supported)]
-
-    return check
+    return lambda value, path: [error for index, item in enumerate(value) for error in inner(item, (*path, index))]
 
 
 def exactly_one_of(*supported: str) -> Check:
     """One of the values: the field is a pointer, and an empty text is none of them."""
+    return lambda value, path: () if value in supported else [unsupported(path, value, supported)]
 
-    def check(value: str, path: Path) -> Errors:
-        return () if value in supported else [unsupported(path, value, supported)]
 
-    return check
+def one_of(*supported: str) -> Check:
+    """One of the values; an empty text is the default."""
+    return lambda value, path: () if not value or value in supported else [unsupported(path, value, supported)]
 
 
 def in_range(least: int, most: int, detail: str = "") -> Check:
-    def check(value: float, path: Path) -> Errors:
-        if least <= value <= most:
-            return ()
-        return [invalid(path, value, detail or f"must be between {least} and {most}, inclusive")]
-
-    return check
+    text = detail or f"must be between {least} and {most}, inclusive"
+    return lambda value, path: () if least <= value <= most else [invalid(path, value, text)]
 
 
 def no_less_than(least: int, detail: str = "") -> Check:
-    def check(value: float, path: Path) -> Errors:
-        return () if value >= least else [invalid(path, value, detail or f"must be greater than or equal to {least}")]
+    text = detail or f"must be greater than or equal to {least}"
+    return lambda value, path: () if value >= least else [invalid(path, value, text)]
+
+
+def refused(text: str) -> Check:
+    """The field must not be written."""
+    return lambda value, path: [invalid(path, value, text)]
+
+
+def at(field: str, inner: Check) -> Check:
+    """A field of the object, if it is written."""
+    return lambda value, path: inner(value[field], (*path, field)) if value.get(field) is not None else ()
+
+
+def always(field: str, default: Any, inner: Check) -> Check:
+    """A field of the object; one that is not written has the default."""
+
+    def check(value: Mapping[str, Any], path: Path) -> Errors:
+        found = value.get(field)
+        return inner(default if found is None else found, (*path, field))
 
     return check
 
 
 def not_more_than(most: int) -> Check:
     """No more items."""
-
-    def check(value: Sequence[Any], path: Path) -> Errors:
-        return () if len(value) <= most else [errors.too_many(path, len(value), most)]
-
-    return check
+    return lambda value, path: () if len(value) <= most else [errors.too_many(path, len(value), most)]
 
 
 def no_longer(most: int) -> Check:
-    def check(value: str, path: Path) -> Errors:
-        return () if len(value.encode()) <= most else [errors.too_long(path, most)]
-
-    return check
+    """No more bytes."""
+    return lambda value, path: () if len(value.encode()) <= most else [errors.too_long(path, most)]
 
 
-def exclusive(*fields: str, detail: str = "may not specify more than 1 volume type") -> Check:
-    """At most one of these fields is written."""
-
-    def check(value: Mapping[str, Any], path: Path) -> Errors:
-        given = [field for field in fields if value.get(field) is not None]
-        return [forbidden((*path, field), detail) for field in given[1:]]
-
-    return check
+# An error function, and what it gets after the path. `invalid` shows the value at the path if no other one is given.
+Refusal: TypeAlias = tuple[Any, ...]
 
 
-def needs_one(*fields: str, detail: str) -> Check:
-    """At least one of these fields is written."""
+def choice(*fields: str, none: Refusal = (), many: Refusal = (), at: str = "", empty: Any = None) -> Check:
+    """One of these fields is written: how the object, or its field `at`, is refused if none is, and if many are. Each
+    field after the first one is forbidden, if `many` forbids. A value that equals `empty` is not written either."""
 
     def check(value: Mapping[str, Any], path: Path) -> Errors:
-        return () if any(value.get(field) is not None for field in fields) else [required(path, detail)]
+        given = [field for field in fields if value.get(field) not in (None, [], empty)]
+        refusal = none if not given else many if len(given) > 1 else ()
+        if not refusal:
+            return ()
+        refuse, *rest = refusal
+        if refuse is forbidden:
+            return [forbidden((*path, field), *rest) for field in given[1:]]
+        if refuse is invalid and len(rest) == 1:
+            rest = [value[at] if at else value, *rest]
+        return [refuse((*path, at) if at else path, *rest)]
 
     return check
 
 
-def unique(field: str) -> Check:
-    """The items of a list differ in this field."""
+def repeated(values: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    """Each value that is equal to one before it, with its position."""
+    seen = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            yield index, value
+        seen.add(value)
 
-    def check(value: list[Any], path: Path) -> Errors:
-        if len(value) > 1:
-            seen: set[Any] = set()
-            for index, item in enumerate(value):
-                found = item.get(field) if isinstance(item, dict) else None
-                if found and found in seen:
-                    yield duplicate((*path, index, field), found)
-                seen.add(found)
+
+def unique(*fields: str, of_item: bool = False) -> Check:
+    """The items of a list differ in this field, or in one of several. `of_item`: the path is that of the item."""
+
+    def check(items: list[Any], path: Path) -> Errors:
+        for index, values in repeated([tuple(text_at(item, field) for field in fields) for item in items]):
+            if len(fields) > 1:
+                yield duplicate((*path, index), dict(zip(fields, values, strict=True)))
+            elif of_item or values[0]:
+                yield duplicate((*path, index) if of_item else (*path, index, *fields), values[0])
 
     return check
 
@@ -349,16 +360,32 @@ def labels(found: Mapping[str, Any], path: Path) -> Errors:
             yield from invalid_all((*path, key), value, problems)
 
 
+def annotation_errors(found: Mapping[str, Any], path: Path) -> Errors:
+    """ValidateAnnotations."""
+    size = 0
+    for key, value in found.items():
+        if problems := key_problems(key.lower()):
+            yield from invalid_all((*path, key), key, problems)
+        size += len(key.encode()) + len(str(value).encode())
+    if size > _MOST_ANNOTATIONS:
+        yield errors.too_long(path, _MOST_ANNOTATIONS)
+
+
 NOT_NEGATIVE = no_less_than(0)
 PORT = in_range(1, 65535)
 LABEL, DOMAIN, KEY = name(dns_label), name(domain_problems), form(key_problems)
+# IsRelaxedEnvVarName
+VARIABLE = matches(
+    "[ -<>-~]*", "a valid environment variable name must consist only of printable ASCII characters other than '='"
+)
 
 
 # Metadata
 
+# The API server accepts the templates of some kinds with wrong labels, and refuses what is made of them.
+METADATA_ROWS: Rows = {"ObjectMeta": {"labels": labels, "annotations": annotation_errors}}
 # The minor in which the gate RelaxedServiceNameValidation is on.
 _SERVICES_MAY_HAVE_A_DIGIT = 36
-_MOST_ANNOTATIONS = 256 * 1024
 # Names of all other kinds are DNS subdomains.
 _RULES: Mapping[str, Callable[[str], Sequence[str]]] = {
     **dict.fromkeys(("Namespace", "Service", "StatefulSet"), dns_label),
@@ -371,7 +398,7 @@ _RULES: Mapping[str, Callable[[str], Sequence[str]]] = {
 
 
 def metadata(document: Mapping[str, Any], kind: str) -> Errors:
-    """ValidateObjectMeta."""
+    """What ValidateObjectMeta checks beside the rows of ObjectMeta."""
     found, path, rule = object_at(document, "metadata"), ("metadata",), _RULES.get(kind, domain_problems)
     name, prefix = text_at(found, "name"), text_at(found, "generateName")
     if prefix:
@@ -386,22 +413,9 @@ def metadata(document: Mapping[str, Any], kind: str) -> Errors:
     namespace = text_at(found, "namespace")
     if namespace:
         yield from invalid_all((*path, "namespace"), namespace, dns_label(namespace))
-    yield from labels(object_at(found, "labels"), (*path, "labels"))
-    yield from annotation_errors(object_at(found, "annotations"), (*path, "annotations"))
     for index, finalizer in enumerate(texts_at(found, "finalizers")):
         yield from invalid_all((*path, "finalizers", index), finalizer, key_problems(finalizer))
     yield from _owners(found, (*path, "ownerReferences"))
-
-
-def annotation_errors(found: Mapping[str, Any], path: Path) -> Errors:
-    """ValidateAnnotations."""
-    size = 0
-    for key, value in found.items():
-        if problems := key_problems(key.lower()):
-            yield from invalid_all((*path, key), key, problems)
-        size += len(key.encode()) + len(str(value).encode())
-    if size > _MOST_ANNOTATIONS:
-        yield errors.too_long(path, _MOST_ANNOTATIONS)
 
 
 def _owners(found: Mapping[str, Any], path: Path) -> Errors:

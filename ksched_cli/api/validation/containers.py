@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation import checks
-from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, Needed, Rows
+from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, VARIABLE, Needed, Rows
 from ksched_cli.api.validation.errors import (
     Errors,
     FieldError,
@@ -20,7 +20,7 @@ from ksched_cli.api.validation.errors import (
     required,
     unsupported,
 )
-from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, object_at, text_at, texts_at
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
@@ -69,21 +69,9 @@ def _value_from(variable: Mapping[str, Any], path: Path) -> Errors:
     found, here = variable.get("valueFrom"), (*path, "valueFrom")
     if found is None:
         return ()
-    sources = [field for field in fields_of("EnvVarSource") if found.get(field) is not None]
-    if not sources:
-        fields = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-        return [invalid(here, "", f"must specify one of: {fields}")]
-    if text_at(variable, "value"):
+    if text_at(variable, "value") and any(found.get(field) is not None for field in fields_of("EnvVarSource")):
         return [invalid(here, "", "may not be specified when `value` is not empty")]
-    return [invalid(here, "", "may not have more than one field specified at a time")] if len(sources) > 1 else ()
-
-
-def _env_from(variable: Mapping[str, Any], path: Path) -> Errors:
-    """ValidateEnvFrom."""
-    given = [field for field in ("configMapRef", "secretRef") if variable.get(field) is not None]
-    if not given:
-        return [invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")]
-    return [invalid(path, "", "may not have more than one field specified at a time")] if len(given) > 1 else ()
+    return _ONE_SOURCE(found, here)
 
 
 def _field_ref(supported: tuple[str, ...]) -> Any:
@@ -172,27 +160,6 @@ def _mount(container: Mapping[str, Any], mount: Mapping[str, Any], path: Path) -
             yield forbidden((*path, "recursiveReadOnly"), text)
 
 
-def _handler(handler: Mapping[str, Any], path: Path) -> Errors:
-    """validateHandler."""
-    fields = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
-    return [
-        *checks.needs_one(*fields, detail="must specify a handler type")(handler, path),
-        *checks.exclusive(*fields, detail="may not specify more than 1 handler type")(handler, path),
-    ]
-
-
-def _success_is_one(probe: Mapping[str, Any], path: Path) -> Errors:
-    """validateLivenessProbe and validateStartupProbe."""
-    successes = number_at(probe, "successThreshold")
-    wrong = successes is not None and successes not in (0, 1)
-    return [invalid((*path, "successThreshold"), successes, "must be 1")] if wrong else ()
-
-
-def _no_grace_period(probe: Mapping[str, Any], path: Path) -> Errors:
-    seconds, text = probe.get("terminationGracePeriodSeconds"), "must not be set for readinessProbes"
-    return [] if seconds is None else [invalid((*path, "terminationGracePeriodSeconds"), seconds, text)]
-
-
 def resource_requirements(found: Mapping[str, Any], path: Path, *, of_pod: bool = False) -> Errors:
     """validateResourceRequirements."""
     limits, requests = object_at(found, "limits"), object_at(found, "requests")
@@ -272,15 +239,6 @@ def resource_amount(resource: str, quantity: Any, path: Path) -> Errors:
         yield invalid(path, str(quantity), f"{quantity} is not positive integer multiple of {resource}")
 
 
-def _resize_policies(found: list[Any], path: Path) -> Errors:
-    """validateResizePolicy."""
-    seen: set[str] = set()
-    for index, policy in enumerate(found):
-        if text_at(policy, "resourceName") in seen:
-            yield duplicate((*path, index), text_at(policy, "resourceName"))
-        seen.add(text_at(policy, "resourceName"))
-
-
 # Security
 
 
@@ -328,9 +286,23 @@ def _user_name(value: str, path: Path) -> Errors:
     return [invalid(path, value, f"runAsUserName {text}") for is_wrong, text in rules if is_wrong][:1]
 
 
+_MANY_SOURCES = (invalid, "", "may not have more than one field specified at a time")
+_ONE_SOURCE = checks.choice(
+    *("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"),
+    none=(
+        *(invalid, ""),
+        "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`",
+    ),
+    many=_MANY_SOURCES,
+)
+_ONE_HANDLER = checks.choice(
+    *("exec", "httpGet", "tcpSocket", "grpc", "sleep"),
+    none=(required, "must specify a handler type"),
+    many=(forbidden, "may not specify more than 1 handler type"),
+)
 _GROUP = checks.in_range(0, HIGHEST_ID)
 _PROBE = {
-    "": _handler,
+    "": _ONE_HANDLER,
     "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold": NOT_NEGATIVE,
     "terminationGracePeriodSeconds": checks.no_less_than(1, "must be greater than 0"),
 }
@@ -343,10 +315,10 @@ _CONTAINER: Mapping[str, Any] = {
     "restartPolicy": checks.exactly_one_of("Always", "Never", "OnFailure"),
     "restartPolicyRules": checks.not_more_than(20),
     "ports": _ports,
-    "resizePolicy": _resize_policies,
+    "resizePolicy": checks.unique("resourceName", of_item=True),
     "resources": resource_requirements,
-    "livenessProbe startupProbe": _success_is_one,
-    "readinessProbe": _no_grace_period,
+    "livenessProbe startupProbe": checks.at("successThreshold", checks.in_range(0, 1, "must be 1")),
+    "readinessProbe": checks.at("terminationGracePeriodSeconds", checks.refused("must not be set for readinessProbes")),
 }
 
 
@@ -372,8 +344,15 @@ CONTAINER_ROWS: Rows = {
         "operator": (NEEDED, checks.one_of("In", "NotIn")),
         "values": checks.not_more_than(255),
     },
-    "EnvVar": {"": _value_from, "name": (NEEDED, checks.name(checks.environment_name))},
-    "EnvFromSource": {"": _env_from, "prefix": checks.name(checks.environment_name)},
+    "EnvVar": {"": _value_from, "name": (NEEDED, VARIABLE)},
+    "EnvFromSource": {
+        "": checks.choice(
+            *("configMapRef", "secretRef"),
+            none=(invalid, "", "must specify one of: `configMapRef` or `secretRef`"),
+            many=_MANY_SOURCES,
+        ),
+        "prefix": VARIABLE,
+    },
     "EnvVarSource": {"fieldRef": _field_ref(_ENV_FIELDS), "resourceFieldRef": _resource_ref},
     "DownwardAPIVolumeFile": {"fieldRef": _field_ref(_VOLUME_FIELDS), "resourceFieldRef": _volume_resource_ref},
     "ConfigMapEnvSource": {"name": (NEEDED, DOMAIN)},
@@ -381,7 +360,7 @@ CONTAINER_ROWS: Rows = {
     "ConfigMapKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, checks.name(checks.config_key))},
     "SecretKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, checks.name(checks.config_key))},
     "FileKeySelector": {
-        "key": (NEEDED, checks.name(checks.environment_name)),
+        "key": (NEEDED, VARIABLE),
         "volumeName": (NEEDED, LABEL),
         "path": (NEEDED, checks.name(checks.no_way_back)),
     },
@@ -393,7 +372,7 @@ CONTAINER_ROWS: Rows = {
     },
     "VolumeDevice": {"name devicePath": NEEDED, "devicePath": checks.name(checks.no_way_back)},
     "Probe": _PROBE,
-    "LifecycleHandler": {"": _handler},
+    "LifecycleHandler": {"": _ONE_HANDLER},
     "ExecAction": {"command": NEEDED},
     "HTTPGetAction": {"port": (NEEDED, checks.port_or_name), "scheme": checks.one_of("HTTP", "HTTPS")},
     "HTTPHeader": {

@@ -108,21 +108,21 @@ class _Type(NamedTuple):
 def _type(name: str) -> _Type:
     """A type of another version has the rows of its name."""
     rows: dict[str, Any] = {}
-    for table in (pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS):
+    for table in (checks.METADATA_ROWS, pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS):
         for each in dict.fromkeys((name.partition(".")[0], name)):
             rows.update(table.get(each, {}))
     needed: list[tuple[str, str]] = []
-    checks: dict[str, list[Check]] = {}
+    by_field: dict[str, list[Check]] = {}
     for names, row in rows.items():
         for field in names.split() or [""]:
             for check in row if isinstance(row, tuple) and not isinstance(row, Needed) else (row,):
                 if isinstance(check, Needed):
                     needed.append((field, check.detail))
                 else:
-                    checks.setdefault(field, []).append(check)
+                    by_field.setdefault(field, []).append(check)
     return _Type(
-        {field: (holds, tuple(checks.get(field, ()))) for field, holds in fields_of(name).items()},
-        tuple(checks.get("", ())),
+        {field: (holds, tuple(by_field.get(field, ()))) for field, holds in fields_of(name).items()},
+        tuple(by_field.get("", ())),
         tuple(needed),
         minors_of(name),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -43,6 +43,12 @@ def is_type(name: str) -> bool:
 def fields_of(name: str) -> Mapping[str, str]:
     """What each field of a type holds."""
     return {field: holds for field, holds, _ in _fields(name)}
+
+
+@cache
+def volume_sources_of(name: str) -> Sequence[str]:
+    """The fields of a type that are sources of a volume."""
+    return [field for field, holds in fields_of(name).items() if holds.endswith("VolumeSource")]
 
 
 @cache

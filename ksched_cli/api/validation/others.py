@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from ipaddress import ip_address
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,7 +22,7 @@ from ksched_cli.api.validation.errors import (
     too_long,
     unsupported,
 )
-from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.fields import amount_in, items_at, number_at, object_at, text_at, texts_at
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 _LARGEST_DATA = 1024 * 1024
@@ -102,11 +101,10 @@ def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: 
             if address not in ("", "None"):
                 yield from invalid_all((*path, field), address, checks.ip(address))
     families = texts_at(spec, "ipFamilies")
-    for index, family in enumerate(families):
-        if family in families[:index]:
-            yield duplicate((*path, "ipFamilies", index), family)
+    for index, family in checks.repeated(families):
+        yield duplicate((*path, "ipFamilies", index), family)
     for address, family in zip(addresses or [own], families, strict=False):
-        if address not in ("", "None") and not checks.ip(address) and ip_address(address).version != int(family[-1:]):
+        if not checks.ip(address) and {family, f"IPv{checks.parse_ip(address).version}"} == {"IPv4", "IPv6"}:
             yield invalid(here, address, f"expected an {family} value as indicated by `ipFamilies`")
     single = text_at(spec, "ipFamilyPolicy") == "SingleStack"
     if single and max(len(addresses), len(families)) > 1:
@@ -115,12 +113,6 @@ def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: 
 
 
 # Policy
-
-
-def _budget(spec: Mapping[str, Any], path: Path) -> Errors:
-    """ValidatePodDisruptionBudgetSpec."""
-    both = spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None
-    return [invalid(path, dict(spec), "minAvailable and maxUnavailable cannot be both set")] if both else ()
 
 
 def _priority_class(document: Mapping[str, Any], path: Path) -> Errors:
@@ -137,12 +129,10 @@ def _priority_class(document: Mapping[str, Any], path: Path) -> Errors:
 def _runtime_class(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidateRuntimeClass."""
     yield from overhead_amounts(object_at(document, "overhead", "podFixed"), ("overhead", "podFixed"))
-    seen: list[tuple[str, ...]] = []
-    for index, found in items_at(object_at(document, "scheduling"), "tolerations"):
-        key = tuple(text_at(found, field) for field in ("key", "operator", "value", "effect"))
-        if key in seen:
-            yield duplicate(("scheduling", "tolerations", index), dict(found))
-        seen.append(key)
+    tolerations = [each for _, each in items_at(object_at(document, "scheduling"), "tolerations")]
+    keys = (tuple(text_at(each, field) for field in ("key", "operator", "value", "effect")) for each in tolerations)
+    for index, _ in checks.repeated(keys):
+        yield duplicate(("scheduling", "tolerations", index), tolerations[index])
 
 
 _QUOTA_NAMES = frozenset(
@@ -233,12 +223,10 @@ _ORDER = (
 
 def _limits(found: list[Any], path: Path) -> Errors:
     """ValidateLimitRange."""
-    kinds: set[str] = set()
+    for index, kind in checks.repeated(text_at(item, "type") for item in found):
+        yield duplicate((*path, index, "type"), kind)
     for index, item in enumerate(found):
         here, kind = (*path, index), text_at(item, "type")
-        if kind in kinds:
-            yield duplicate((*here, "type"), kind)
-        kinds.add(kind)
         if key_problems(kind) or ("/" not in kind and kind not in ("Pod", "Container", "PersistentVolumeClaim")):
             yield invalid((*here, "type"), kind, "must be a standard limit type or fully qualified")
         yield from _limit_item(item, kind, here)
@@ -402,15 +390,6 @@ _SEGMENT = checks.name(checks.path_segment)
 # Devices
 
 
-def _device_request(request: Mapping[str, Any], path: Path) -> Errors:
-    """validateDeviceRequest."""
-    given = [field for field in ("exactly", "firstAvailable") if request.get(field)]
-    if "exactly" not in fields_of("DeviceRequest") or len(given) == 1:
-        return ()
-    text = "exactly one of `exactly` or `firstAvailable` is required"
-    return [invalid((*path, "exactly"), "", text)] if given else [required((*path, "exactly"), text)]
-
-
 def _device_count(request: Mapping[str, Any], path: Path) -> Errors:
     """validateDeviceAllocationMode."""
     mode, count = text_at(request, "allocationMode"), number_at(request, "count")
@@ -429,13 +408,13 @@ def _device_claim(claim: Mapping[str, Any], path: Path) -> Errors:
         known |= {own, *(f"{own}/{text_at(each, 'name')}" for _, each in items_at(request, "firstAvailable"))}
     for field in ("constraints", "config"):
         for index, found in items_at(claim, field):
-            names = texts_at(found, "requests")
+            names, here = texts_at(found, "requests"), (*path, field, index, "requests")
+            for at, request_name in checks.repeated(names):
+                yield duplicate((*here, at), request_name)
             for at, request_name in enumerate(names):
-                if request_name in names[:at]:
-                    yield duplicate((*path, field, index, "requests", at), request_name)
                 if request_name not in known:
                     text = "must be the name of a request in the claim or the name of a request and a subrequest"
-                    yield invalid((*path, field, index, "requests", at), request_name, text)
+                    yield invalid((*here, at), request_name, text)
 
 
 def _device_toleration(found: Mapping[str, Any], path: Path) -> Errors:
@@ -463,6 +442,7 @@ def _qualified(text: str) -> list[str]:
     return found if own.isidentifier() and own.isascii() else [*found, "a valid C identifier must start with a letter"]
 
 
+_ONE_REQUEST = "exactly one of `exactly` or `firstAvailable` is required"
 _REQUEST: Mapping[str, Any] = {
     "": _device_count,
     "deviceClassName": (NEEDED, DOMAIN),
@@ -489,11 +469,6 @@ def _config_map(document: Mapping[str, Any], path: Path) -> Errors:
         yield too_long((*path, "data"), _LARGEST_DATA)
 
 
-def _class_problems(text: str) -> list[str]:
-    """IsDomainPrefixedPath, as far as a name without a domain is none."""
-    return key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
-
-
 ROWS: Rows = {
     "ServiceSpec": {
         "": _service,
@@ -507,7 +482,7 @@ ROWS: Rows = {
         "ipFamilyPolicy": checks.exactly_one_of("PreferDualStack", "RequireDualStack", "SingleStack"),
         "internalTrafficPolicy": checks.exactly_one_of("Cluster", "Local"),
         "trafficDistribution": checks.exactly_one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
-        "loadBalancerClass": checks.form(_class_problems),
+        "loadBalancerClass": checks.form(checks.domain_prefixed_path),
     },
     "ServicePort": {
         "name": LABEL,
@@ -518,7 +493,10 @@ ROWS: Rows = {
     },
     "ClientIPConfig": {"timeoutSeconds": checks.in_range(1, 86400, "must be greater than 0 and less than 86400")},
     "PodDisruptionBudgetSpec": {
-        "": _budget,
+        "": checks.choice(
+            *("minAvailable", "maxUnavailable"),
+            many=(invalid, "minAvailable and maxUnavailable cannot be both set"),
+        ),
         "minAvailable maxUnavailable": (checks.int_or_percent, checks.at_most_100_percent),
         "unhealthyPodEvictionPolicy": checks.exactly_one_of("AlwaysAllow", "IfHealthyBudget"),
     },
@@ -596,7 +574,12 @@ ROWS: Rows = {
         "constraints config": checks.not_more_than(32),
     },
     "DeviceRequest": {
-        "": _device_request,
+        "": checks.choice(
+            *("exactly", "firstAvailable"),
+            none=(required, _ONE_REQUEST),
+            many=(invalid, "", _ONE_REQUEST),
+            at="exactly",
+        ),
         "name": (NEEDED, LABEL),
         "firstAvailable": (checks.not_more_than(8), checks.unique("name")),
     },
@@ -604,10 +587,11 @@ ROWS: Rows = {
     "DeviceSubRequest": {**_REQUEST, "name": (NEEDED, LABEL)},
     "DeviceConstraint": {
         "": (
-            checks.needs_one(
-                "matchAttribute", "distinctAttribute", detail="matchAttribute or distinctAttribute is required"
+            checks.choice(
+                *("matchAttribute", "distinctAttribute"),
+                none=(required, "matchAttribute or distinctAttribute is required"),
+                many=(forbidden, "may not specify more than one attribute"),
             ),
-            checks.exclusive("matchAttribute", "distinctAttribute", detail="may not specify more than one attribute"),
         ),
         "matchAttribute distinctAttribute": checks.form(_qualified),
     },

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ksched_cli.api.conversion import Path
-from ksched_cli.api.label_names import domain_problems, key_problems
+from ksched_cli.api.label_names import domain_problems
 from ksched_cli.api.quantity import quantity_of
 from ksched_cli.api.validation import checks
 from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, Needed, Rows
@@ -25,7 +25,6 @@ from ksched_cli.api.validation.errors import (
     duplicate,
     forbidden,
     invalid,
-    invalid_all,
     not_found,
     required,
     unsupported,
@@ -96,14 +95,6 @@ def _spec(spec: Mapping[str, Any], path: Path) -> Errors:
     if text_at(spec, "dnsPolicy") == "None" and not texts_at(object_at(spec, "dnsConfig"), "nameservers"):
         missing: Path = ("dnsConfig", "nameservers") if isinstance(spec.get("dnsConfig"), dict) else ("dnsConfig",)
         yield required((*path, *missing), "must provide at least one DNS nameserver when `dnsPolicy` is None")
-
-
-def _gates(found: list[Any], path: Path) -> Errors:
-    """validateSchedulingGates."""
-    for index, gate in enumerate(found):
-        yield from KEY(text_at(gate, "name"), (*path, index))
-        if text_at(gate, "name") in [text_at(other, "name") for other in found[:index]]:
-            yield duplicate((*path, index), text_at(gate, "name"))
 
 
 def _names_of_containers(containers: Mapping[str, list[tuple[int, Mapping[str, Any]]]], path: Path) -> Errors:
@@ -345,8 +336,6 @@ def _only_for_pods(spec: Mapping[str, Any], path: Path) -> Errors:
 def _template(template: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePodTemplateSpec."""
     found, here = object_at(template, "metadata"), (*path, "metadata")
-    yield from checks.labels(object_at(found, "labels"), (*here, "labels"))
-    yield from checks.annotation_errors(object_at(found, "annotations"), (*here, "annotations"))
     spec = object_at(template, "spec")
     if spec.get("ephemeralContainers"):
         yield forbidden((*path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
@@ -431,7 +420,10 @@ ROWS: Rows = {
         "overhead": overhead_amounts,
         "resourceClaims volumes": checks.unique("name"),
         "topologySpreadConstraints": repeated_spreads,
-        "schedulingGates": _gates,
+        "schedulingGates": (
+            checks.each_item(lambda gate, path: KEY(text_at(gate, "name"), path)),
+            checks.unique("name", of_item=True),
+        ),
     },
     "PodOS": {"name": (NEEDED, checks.one_of("linux", "windows"))},
     "PodDNSConfig": {
@@ -443,30 +435,22 @@ ROWS: Rows = {
         ),
     },
     "PodDNSConfigOption": {"name": Needed("must not be empty")},
-    "PodReadinessGate": {"conditionType": KEY, "": lambda found, path: _needs_key(found, path, "conditionType")},
+    "PodReadinessGate": {"": checks.always("conditionType", "", KEY)},
     "HostAlias": {"ip": (checks.form(checks.ip), NEEDED), "hostnames": checks.each_item(checks.form(domain_problems))},
     "PodResourceClaim": {
         "name": (NEEDED, LABEL),
         "resourceClaimName resourceClaimTemplateName": checks.form(domain_problems),
         "": (
-            checks.needs_one(
-                "resourceClaimName",
-                "resourceClaimTemplateName",
-                detail="must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+            checks.choice(
+                *("resourceClaimName", "resourceClaimTemplateName"),
+                none=(required, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"),
             ),
-            lambda found, path: _one_claim(found, path),
+            checks.choice(
+                *("resourceClaimName", "resourceClaimTemplateName"),
+                many=(invalid, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
+                at="resourceClaimTemplateName",
+            ),
         ),
     },
     "PodSchedulingGroup": {"podGroupName": (NEEDED, DOMAIN)},
 }
-
-
-def _needs_key(found: Mapping[str, Any], path: Path, field: str) -> Errors:
-    return () if found.get(field) is not None else invalid_all((*path, field), "", key_problems(""))
-
-
-def _one_claim(found: Mapping[str, Any], path: Path) -> Errors:
-    if found.get("resourceClaimName") is None or found.get("resourceClaimTemplateName") is None:
-        return ()
-    text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-    return [invalid((*path, "resourceClaimTemplateName"), found["resourceClaimTemplateName"], text)]

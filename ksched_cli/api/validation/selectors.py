@@ -9,7 +9,7 @@ from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import TAINT_EFFECTS, WHEN_UNSATISFIABLE
 from ksched_cli.api.label_names import domain_problems, value_problems
 from ksched_cli.api.validation import checks
-from ksched_cli.api.validation.checks import KEY, Needed, Rows
+from ksched_cli.api.validation.checks import KEY, NEEDED, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
 from ksched_cli.api.validation.fields import items_at, number_at, object_at, text_at, texts_at
 
@@ -50,7 +50,7 @@ def _node_term(term: Mapping[str, Any], path: Path) -> Errors:
     for index, found in items_at(term, "matchExpressions"):
         here = (*path, "matchExpressions", index)
         yield from _node_requirement(found, here)
-        yield from KEY(text_at(found, "key"), (*here, "key"))
+        yield from _KEY(found, here)
     for index, found in items_at(term, "matchFields"):
         here = (*path, "matchFields", index)
         if text_at(found, "operator") not in ("In", "NotIn"):
@@ -122,10 +122,6 @@ def _toleration(found: Mapping[str, Any], path: Path) -> Errors:
 def _spread(found: Mapping[str, Any], path: Path) -> Errors:
     """validateTopologySpreadConstraints."""
     action, domains = text_at(found, "whenUnsatisfiable"), number_at(found, "minDomains")
-    if (number_at(found, "maxSkew") or 0) <= 0:
-        yield invalid((*path, "maxSkew"), number_at(found, "maxSkew") or 0, "must be greater than zero")
-    if action not in WHEN_UNSATISFIABLE:
-        yield unsupported((*path, "whenUnsatisfiable"), action, WHEN_UNSATISFIABLE)
     if domains is not None and action != "DoNotSchedule":
         text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
         yield invalid((*path, "minDomains"), domains, text)
@@ -134,17 +130,9 @@ def _spread(found: Mapping[str, Any], path: Path) -> Errors:
 
 def repeated_spreads(found: list[Any], path: Path) -> Errors:
     """ValidateSpreadConstraintNotRepeat."""
-    seen = set()
-    for index, constraint in enumerate(found):
-        pair = text_at(constraint, "topologyKey"), text_at(constraint, "whenUnsatisfiable")
-        if pair in seen:
-            yield duplicate((*path, index, "{topologyKey, whenUnsatisfiable}"), f"{{{', '.join(pair)}}}")
-        seen.add(pair)
-
-
-def _weight(found: Mapping[str, Any], path: Path) -> Errors:
-    weight = number_at(found, "weight") or 0
-    return () if 1 <= weight <= 100 else [invalid((*path, "weight"), weight, "must be in the range 1-100")]
+    pairs = ((text_at(each, "topologyKey"), text_at(each, "whenUnsatisfiable")) for each in found)
+    for index, pair in checks.repeated(pairs):
+        yield duplicate((*path, index, "{topologyKey, whenUnsatisfiable}"), f"{{{', '.join(pair)}}}")
 
 
 def _pod_terms(found: Mapping[str, Any], path: Path) -> Errors:
@@ -158,29 +146,21 @@ def _pod_terms(found: Mapping[str, Any], path: Path) -> Errors:
         yield from invalid_all((*path, "namespaces", index), name, problems)
 
 
-def _taints(found: list[Any], path: Path) -> Errors:
-    """validateNodeTaints."""
-    seen = set()
-    for index, taint in enumerate(found):
-        here, pair = (*path, index), (text_at(taint, "key"), text_at(taint, "effect"))
-        yield from KEY(pair[0], (*here, "key"))
-        if pair in seen:
-            yield duplicate(here, {"key": pair[0], "effect": pair[1]})
-        seen.add(pair)
-
-
 _POLICY = checks.exactly_one_of("Honor", "Ignore")
+_POSITIVE = checks.no_less_than(1, "must be greater than zero")
+_KEY = checks.always("key", "", KEY)
+_WEIGHT = checks.always("weight", 0, checks.in_range(1, 100, "must be in the range 1-100"))
 
 SELECTOR_ROWS: Rows = {
     "LabelSelector": {"matchLabels": checks.labels},
     "LabelSelectorRequirement": {
-        "": (_label_requirement, lambda found, path: KEY(text_at(found, "key"), (*path, "key"))),
+        "": (_label_requirement, _KEY),
         "values": _LABEL_VALUES,
     },
     "NodeSelector": {"": _required_terms, "nodeSelectorTerms": Needed("must have at least one node selector term")},
     "NodeSelectorTerm": {"": _node_term},
-    "PreferredSchedulingTerm": {"": _weight},
-    "WeightedPodAffinityTerm": {"": _weight, "podAffinityTerm": Needed("topologyKey can not be empty")},
+    "PreferredSchedulingTerm": {"": _WEIGHT},
+    "WeightedPodAffinityTerm": {"": _WEIGHT, "podAffinityTerm": Needed("topologyKey can not be empty")},
     "PodAffinityTerm": {
         "": _pod_terms,
         "topologyKey": lambda key, path: KEY(key, path) if key else (),
@@ -188,19 +168,20 @@ SELECTOR_ROWS: Rows = {
     },
     "Toleration": {"": _toleration},
     "TopologySpreadConstraint": {
-        "": _spread,
+        "": (
+            checks.always("maxSkew", 0, _POSITIVE),
+            checks.always("whenUnsatisfiable", "", checks.exactly_one_of(*WHEN_UNSATISFIABLE)),
+            _spread,
+        ),
         "topologyKey": Needed("can not be empty"),
-        "minDomains": checks.no_less_than(1, "must be greater than zero"),
+        "minDomains": _POSITIVE,
         "nodeAffinityPolicy nodeTaintsPolicy": _POLICY,
         "matchLabelKeys": checks.each_item(KEY),
     },
     "Taint": {
+        "": _KEY,
         "value": checks.form(value_problems),
-        "effect": (Needed(), lambda effect, path: _effect(effect, path)),
+        "effect": (NEEDED, checks.one_of(*TAINT_EFFECTS)),
     },
-    "NodeSpec": {"taints": _taints},
+    "NodeSpec": {"taints": checks.unique("key", "effect")},
 }
-
-
-def _effect(effect: str, path: Path) -> Errors:
-    return () if not effect or effect in TAINT_EFFECTS else [unsupported(path, effect, TAINT_EFFECTS)]

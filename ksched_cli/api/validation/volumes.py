@@ -11,19 +11,22 @@ from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation import checks
 from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, NOT_NEGATIVE, Check, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, required, unsupported
-from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.fields import (
+    amount_in,
+    fields_of,
+    items_at,
+    object_at,
+    text_at,
+    texts_at,
+    volume_sources_of,
+)
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MODES = checks.exactly_one_of("Block", "Filesystem")
 _FILE_MODE = checks.in_range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
 _PARTITION = checks.in_range(0, 255, "must be between 0 and 255, inclusive")
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
-_NO_SOURCE = frozenset(
-    (
-        *("accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy"),
-        *("storageClassName", "volumeAttributesClassName", "volumeMode"),
-    )
-)
+_MANY_SOURCES = (forbidden, "may not specify more than 1 volume type")
 _DRIVER = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?")
 _WORDS = r"\w([\w-]*\w)?"
 _IQN = re.compile(rf"iqn\.\d{{4}}-\d{{2}}\.{_WORDS}(\.{_WORDS})*(:[^,;*&$|\s]+)?|eui\.\w{{16}}|naa\.\w{{32}}", re.ASCII)
@@ -31,8 +34,7 @@ _IQN = re.compile(rf"iqn\.\d{{4}}-\d{{2}}\.{_WORDS}(\.{_WORDS})*(:[^,;*&$|\s]+)?
 
 def _volume(volume: Mapping[str, Any], path: Path) -> Errors:
     """validateVolumeSource."""
-    sources = [field for field in fields_of("Volume") if field != "name"]
-    yield from checks.exclusive(*sources)(volume, path)
+    yield from checks.choice(*volume_sources_of("Volume"), many=_MANY_SOURCES)(volume, path)
     limit = object_at(volume, "emptyDir").get("sizeLimit")
     if limit is not None and (amount_in(limit) or 0) < 0:
         text = "SizeLimit field must be a valid resource quantity"
@@ -57,15 +59,6 @@ def _projected(found: Mapping[str, Any], path: Path) -> Errors:
                 seen.add(text)
 
 
-def _downward_file(found: Mapping[str, Any], path: Path) -> Errors:
-    """validateDownwardAPIVolumeFile."""
-    given = [field for field in ("fieldRef", "resourceFieldRef") if found.get(field) is not None]
-    if not given:
-        return [required(path, "one of fieldRef and resourceFieldRef is required")]
-    text = "fieldRef and resourceFieldRef can not be specified simultaneously"
-    return [invalid(path, "resource", text)] if len(given) > 1 else ()
-
-
 def _trust_bundle(found: Mapping[str, Any], path: Path) -> Errors:
     bundle, signer = found.get("name"), found.get("signerName")
     if bundle is not None and signer is not None:
@@ -76,17 +69,9 @@ def _trust_bundle(found: Mapping[str, Any], path: Path) -> Errors:
         yield invalid((*path, "labelSelector"), "", "labelSelector must be unset if name is specified")
 
 
-def _pod_certificate(found: Mapping[str, Any], path: Path) -> Errors:
-    fields = ("credentialBundlePath", "keyPath", "certificateChainPath")
-    text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
-    return () if any(text_at(found, field) for field in fields) else [required(path, text)]
-
-
 def _template_metadata(found: Mapping[str, Any], path: Path) -> Errors:
     """ValidateTemplateObjectMeta."""
     meta, here = object_at(found, "metadata"), (*path, "metadata")
-    yield from checks.labels(object_at(meta, "labels"), (*here, "labels"))
-    yield from checks.annotation_errors(object_at(meta, "annotations"), (*here, "annotations"))
     for field in meta:
         if field not in ("labels", "annotations") and meta[field] not in (None, "", [], {}):
             yield forbidden((*here, field), "cannot be set")
@@ -129,10 +114,8 @@ def _persistent_volume(spec: Mapping[str, Any], path: Path) -> Errors:
         yield unsupported((*path, "capacity"), dict(capacity), ("storage",))
     for resource, quantity in capacity.items():
         yield from checks.positive_amount(quantity, (*path, "capacity", resource))
-    sources = [field for field in fields_of("PersistentVolumeSpec") if field not in _NO_SOURCE]
-    yield from checks.exclusive(*sources)(spec, path)
-    if not any(spec.get(field) is not None for field in sources):
-        yield required(path, "must specify a volume type")
+    none = (required, "must specify a volume type")
+    yield from checks.choice(*volume_sources_of("PersistentVolumeSpec"), none=none, many=_MANY_SOURCES)(spec, path)
     if spec.get("local") is not None and spec.get("nodeAffinity") is None:
         yield required((*path, "nodeAffinity"), "Local volume requires node affinity")
     is_root = text_at(object_at(spec, "hostPath"), "path").rstrip("/") == "" and spec.get("hostPath") is not None
@@ -187,14 +170,6 @@ def _fibre_channel(found: Mapping[str, Any], path: Path) -> Errors:
     return ()
 
 
-def _flocker(found: Mapping[str, Any], path: Path) -> Errors:
-    given = [field for field in ("datasetName", "datasetUUID") if text_at(found, field)]
-    if not given:
-        return [required((*path, "datasetName"), "one of datasetName and datasetUUID is required")]
-    text = "datasetName and datasetUUID can not be specified simultaneously"
-    return [invalid((*path, "datasetName"), "resource", text)] if len(given) > 1 else ()
-
-
 def _secret(*fields: str) -> Check:
     """A reference to a secret with these fields."""
 
@@ -231,11 +206,19 @@ ROWS: Rows = {
     "DownwardAPIVolumeSource": _ITEMS,
     "ProjectedVolumeSource": {"": _projected, **_ITEMS},
     "KeyToPath": {"key": NEEDED, "path": (NEEDED, _LOCAL_PATH), "mode": _FILE_MODE},
-    "DownwardAPIVolumeFile": {"": _downward_file, "path": (NEEDED, _LOCAL_PATH), "mode": _FILE_MODE},
+    "DownwardAPIVolumeFile": {
+        "": checks.choice(
+            *("fieldRef", "resourceFieldRef"),
+            none=(required, "one of fieldRef and resourceFieldRef is required"),
+            many=(invalid, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"),
+        ),
+        "path": (NEEDED, _LOCAL_PATH),
+        "mode": _FILE_MODE,
+    },
     "VolumeProjection": {
-        "": checks.exclusive(
+        "": checks.choice(
             *("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"),
-            detail="may not specify more than 1 volume type per source",
+            many=(forbidden, "may not specify more than 1 volume type per source"),
         )
     },
     "SecretProjection": {"name": NEEDED},
@@ -249,7 +232,11 @@ ROWS: Rows = {
     },
     "ClusterTrustBundleProjection": {"": _trust_bundle, "path": (NEEDED, _LOCAL_PATH), "signerName": _SIGNER},
     "PodCertificateProjection": {
-        "": _pod_certificate,
+        "": checks.choice(
+            *("credentialBundlePath", "keyPath", "certificateChainPath"),
+            none=(required, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"),
+            empty="",
+        ),
         "signerName": (NEEDED, _SIGNER),
         "keyType": (NEEDED, checks.one_of(*_KEY_TYPES)),
         "maxExpirationSeconds": checks.in_range(3600, 7_862_400, "maxExpirationSeconds must be >= 3600 and <= 7862400"),
@@ -263,7 +250,15 @@ ROWS: Rows = {
     "QuobyteVolumeSource": {"registry volume": NEEDED},
     "GlusterfsVolumeSource": {"endpoints path": NEEDED},
     "GlusterfsPersistentVolumeSource": {"endpoints path": NEEDED, "endpointsNamespace": checks.form(checks.dns_label)},
-    "FlockerVolumeSource": {"": _flocker},
+    "FlockerVolumeSource": {
+        "": checks.choice(
+            *("datasetName", "datasetUUID"),
+            none=(required, "one of datasetName and datasetUUID is required"),
+            many=(invalid, "resource", "datasetName and datasetUUID can not be specified simultaneously"),
+            at="datasetName",
+            empty="",
+        )
+    },
     "RBDVolumeSource": {"monitors image": NEEDED},
     "RBDPersistentVolumeSource": {"monitors image": NEEDED},
     "CinderVolumeSource": {"volumeID": NEEDED},

@@ -19,9 +19,6 @@ from ksched_cli.api.validation.pods import names_in_pod
 from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 
 _ROLLING = "RollingUpdate"
-_LONGEST_CRON_JOB = 52
-# With a dash and a hash of ten digits.
-_LONGEST_SET = 52
 _MOST_INDEXED, _MANY, _MOST_OF_MANY = 100_000, 100_000, 10_000
 _DEFAULT_DEADLINE = 600
 
@@ -124,10 +121,9 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Errors:
     }
     yield from names_in_pod(pod, (*path, "template", "spec"), of_claims)
     for index, claim in claims:
-        problems = checks.dns_label(text_at(object_at(claim, "metadata"), "name"))
+        name = text_at(object_at(claim, "metadata"), "name")
         here = (*path, "volumeClaimTemplates", index, "metadata", "name")
-        yield from invalid_all(here, text_at(object_at(claim, "metadata"), "name"), problems)
-        yield from checks.labels(object_at(claim, "metadata", "labels"), (*here[:-1], "labels"))
+        yield from invalid_all(here, name, checks.dns_label(name))
 
 
 def _replication_controller(spec: Mapping[str, Any], path: Path) -> Errors:
@@ -138,12 +134,6 @@ def _replication_controller(spec: Mapping[str, Any], path: Path) -> Errors:
     elif any(given.get(key) != value for key, value in selector.items()):
         text = "`selector` does not match template `labels`"
         yield invalid((*path, "template", "metadata", "labels"), dict(given), text)
-
-
-def _stateful_set_name(document: Mapping[str, Any], path: Path) -> Errors:
-    """The API server accepts a longer name, and refuses the pods: they have it and a hash in a label."""
-    name, text = text_at(object_at(document, "metadata"), "name"), "labels of its pods: must be no more than 63 bytes"
-    return [invalid(("metadata", "name"), name, text)] if _LONGEST_SET < len(name) <= 63 else ()
 
 
 # Jobs
@@ -269,16 +259,6 @@ def _indexes(text: str, completions: int) -> tuple[int, str]:
     return total, ""
 
 
-def _failure_rule(rule: Mapping[str, Any], path: Path) -> Errors:
-    fields = ("onExitCodes", "onPodConditions")
-    detail = "specifying both OnExitCodes and OnPodConditions is not supported"
-    given = {field: rule.get(field) or None for field in fields}
-    return [
-        *checks.exclusive(*fields, detail=detail)(given, path),
-        *checks.needs_one(*fields, detail="specifying one of OnExitCodes and OnPodConditions is required")(given, path),
-    ]
-
-
 def _exit_codes(found: Mapping[str, Any], path: Path) -> Errors:
     """validatePodFailurePolicyRuleOnExitCodes."""
     values, here = list(found.get("values") or ()), (*path, "values")
@@ -287,8 +267,8 @@ def _exit_codes(found: Mapping[str, Any], path: Path) -> Errors:
     for index, value in enumerate(values):
         if value == 0 and text_at(found, "operator") == "In":
             yield invalid((*here, index), value, "must not be 0 for the In operator")
-        if value in values[:index]:
-            yield duplicate((*here, index), value)
+    for index, value in checks.repeated(values):
+        yield duplicate((*here, index), value)
     if values != sorted(values):
         yield invalid(here, values, "must be ordered")
 
@@ -302,15 +282,6 @@ def _job_template(template: Mapping[str, Any], path: Path) -> Errors:
         yield unsupported((*here, "manualSelector"), True, ("nil", "false"))
     if not spec:
         yield required((*here, "template"))
-    # The API server accepts the CronJob, and refuses its Jobs.
-    yield from checks.labels(object_at(template, "metadata", "labels"), (*path, "metadata", "labels"))
-
-
-def _cron_job(document: Mapping[str, Any], path: Path) -> Errors:
-    """ValidateCronJobCreate."""
-    name = text_at(object_at(document, "metadata"), "name")
-    text = f"must be no more than {_LONGEST_CRON_JOB} characters"
-    return [invalid(("metadata", "name"), name, text)] if len(name) > _LONGEST_CRON_JOB else ()
 
 
 _DAYS = {day: number for number, day in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
@@ -392,6 +363,10 @@ def zone_problems(zone: str) -> list[str]:
     return [] if zone in _zones() or not _zones() else [f"unknown time zone {zone}"]
 
 
+def _named(pattern: str, problem: str) -> checks.Check:
+    return checks.at("name", checks.matches(pattern, problem))
+
+
 _PERCENT = (checks.int_or_percent, checks.at_most_100_percent)
 _REPLICATED: Mapping[str, Any] = {"replicas minReadySeconds revisionHistoryLimit": NOT_NEGATIVE, "template": NEEDED}
 _CLAIM_POLICY = checks.one_of("Delete", "Retain")
@@ -416,7 +391,8 @@ ROWS: Rows = {
         "": (_of_pods("StatefulSet", "statefulset"), _stateful_set),
         "serviceName": LABEL,
     },
-    "StatefulSet": {"": _stateful_set_name},
+    # The API server accepts a longer name, and refuses the pods: they have it in a label, with a dash and ten digits.
+    "StatefulSet": {"metadata": _named("(?s).{0,52}|.{64,}", "labels of its pods: must be no more than 63 bytes")},
     "StatefulSetOrdinals": {"start": NOT_NEGATIVE},
     "RollingUpdateStatefulSetStrategy": {"partition": NOT_NEGATIVE, "maxUnavailable": _PERCENT},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted whenScaled": _CLAIM_POLICY},
@@ -438,17 +414,17 @@ ROWS: Rows = {
         "podReplacementPolicy": checks.exactly_one_of("Failed", "TerminatingOrFailed"),
         "managedBy": (
             checks.no_longer(63),
-            checks.form(
-                lambda text: (
-                    key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
-                )
-            ),
+            checks.form(checks.domain_prefixed_path),
         ),
         "template": NEEDED,
     },
     "PodFailurePolicy": {"rules": checks.not_more_than(20)},
     "PodFailurePolicyRule": {
-        "": _failure_rule,
+        "": checks.choice(
+            *("onExitCodes", "onPodConditions"),
+            none=(required, "specifying one of OnExitCodes and OnPodConditions is required"),
+            many=(forbidden, "specifying both OnExitCodes and OnPodConditions is not supported"),
+        ),
         "action": (NEEDED, checks.one_of("Count", "FailIndex", "FailJob", "Ignore")),
         "onPodConditions": checks.not_more_than(20),
     },
@@ -463,14 +439,14 @@ ROWS: Rows = {
     },
     "SuccessPolicy": {"rules": checks.not_more_than(20)},
     "SuccessPolicyRule": {
-        "": checks.needs_one(
+        "": checks.choice(
             *("succeededCount", "succeededIndexes"),
-            detail="at least one of succeededCount or succeededIndexes must be specified",
+            none=(required, "at least one of succeededCount or succeededIndexes must be specified"),
         ),
         "succeededCount": NOT_NEGATIVE,
         "succeededIndexes": checks.no_longer(64 * 1024),
     },
-    "CronJob": {"": _cron_job},
+    "CronJob": {"metadata": _named("(?s).{0,52}", "must be no more than 52 characters")},
     "CronJobSpec": {
         "schedule": (NEEDED, lambda text, path: invalid_all(path, text, schedule_problems(text)) if text else ()),
         "timeZone": checks.form(zone_problems),

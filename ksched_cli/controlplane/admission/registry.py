@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from ksched_cli.api.conversion import Path
@@ -56,7 +56,7 @@ class ServiceRanges:
 
     def has(self, address: str) -> bool:
         """PrefixContainsIP: neither the address of the network nor the last one of IPv4 belongs to services."""
-        wanted = ip_address(address)
+        wanted = checks.parse_ip(address)
         return any(
             wanted in each
             and wanted != each.network_address
@@ -125,7 +125,7 @@ class Allocations:
             return
         families, addresses = texts_at(spec, "ipFamilies"), addresses_of(spec)
         for index, address in enumerate(addresses[len(families) :], start=len(families)):
-            family = f"IPv{ip_address(address).version}"
+            family = f"IPv{checks.parse_ip(address).version}"
             if family not in known:
                 path = ("spec", "clusterIPs", index)
                 yield invalid(path, addresses, f"{family} is not configured on this cluster")
@@ -145,9 +145,9 @@ class Allocations:
         """allocIPs."""
         own = addresses_of(before)
         addresses = [each for each in addresses_of(spec) if each not in own]
-        others = {ip_address(each) for found in self._others(identity, addresses) for each in addresses_of(found)}
+        others = {checks.parse_ip(each) for found in self._others(identity, addresses) for each in addresses_of(found)}
         for address in addresses:
-            reason = "provided IP is already allocated" if ip_address(address) in others else ""
+            reason = "provided IP is already allocated" if checks.parse_ip(address) in others else ""
             if not reason and self._ranges.networks and not self._ranges.has(address):
                 reason = _MISMATCH
             if reason:
