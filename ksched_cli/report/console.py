@@ -93,9 +93,11 @@ class Grid:
         ]
         lines = self._lines(shown, console, width)
         needed = [number for number in shown if not self._columns[number].optional]
-        if len(needed) < len(shown) and len(lines) > len(shorter := self._lines(needed, console, width)):
-            return shorter
-        return lines
+        # With a line for each row the table cannot be shorter.
+        if len(needed) == len(shown) or len(lines) <= len(self._rows) + self._headers:
+            return lines
+        shorter = self._lines(needed, console, width)
+        return shorter if len(shorter) < len(lines) else lines
 
     def _lines(self, shown: Sequence[int], console: Console, width: int) -> list[_Cell]:
         columns = [self._columns[number] for number in shown]

@@ -32,6 +32,9 @@ _LOGS = re.compile(
     rb"^==== START logs for container .*?^==== END logs for container [^\n]*\n?", re.DOTALL | re.MULTILINE
 )
 _LOGS_MARK = b"==== START logs for container "
+# The version of ksched's own kinds, and the beginning of a snapshot (own_documents).
+API_VERSION = "ksched/v1"
+SNAPSHOT_START = f'{{"apiVersion":"{API_VERSION}","kind":"Snapshot"'.encode()
 _ETCD_MAGIC, _ETCD_OFFSET = b"\xed\xda\x0c\xed", 16
 
 

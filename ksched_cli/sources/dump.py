@@ -42,7 +42,7 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.errors import InputError, Problem, counted, named, predicate
 from ksched_cli.sources import files
-from ksched_cli.sources.decoding import decode, share_texts
+from ksched_cli.sources.decoding import SNAPSHOT_START, decode, share_texts
 from ksched_cli.sources.files import SUFFIXES, Content
 from ksched_cli.sources.loaded import (
     DUPLICATE,
@@ -62,7 +62,6 @@ from ksched_cli.sources.loaded import (
     workload_label,
     wrong_bounds,
 )
-from ksched_cli.sources.own_documents import decode_snapshot, is_snapshot, read_snapshot
 from ksched_cli.sources.places import DeclaredFiles, path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 from ksched_cli.sources.rendering import Rendering, broken_template, unrendered
@@ -300,7 +299,7 @@ class _Reader:
 
     def _take_content(self, content: Content) -> None:
         self._gathered = self._given if content.gathered else ""
-        if is_snapshot(content.data):
+        if content.data.startswith(SNAPSHOT_START):
             self._take_snapshot(content)
         elif content.gathered:
             self._take_gathered(content)
@@ -348,6 +347,8 @@ class _Reader:
 
     def _take_snapshot(self, content: Content) -> None:
         """Read the objects of a snapshot, and its notes about missing objects."""
+        from ksched_cli.sources.own_documents import decode_snapshot, read_snapshot
+
         snapshot = read_snapshot(content.data, content.name)
         self._loaded.unknown.update(snapshot.not_read)
         self._loaded.missing.update(snapshot.missing)

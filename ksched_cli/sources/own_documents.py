@@ -20,17 +20,15 @@ from msgspec import Raw, Struct
 from ksched_cli.api.decode import KINDS, DecodedObject, decode_alike, decode_json
 from ksched_cli.api.validation.fields import items_at, object_at, text_at, texts_at
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.decoding import API_VERSION, SNAPSHOT_START
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
     from ksched_cli.api.yaml_reader import Document
 
 
-API_VERSION = "ksched/v1"
-KIND = "Snapshot"
 FORMAT = 1
 
-_START = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}"'.encode()
 # The version under which a kind is written: the newest, which KINDS lists first.
 _VERSION_OF = {kind: version for (version, _), kind in reversed(KINDS.items())}
 
@@ -45,10 +43,6 @@ class Snapshot(Struct, rename="camel"):
     api_server_flags: dict[str, str] = {}
     service_ranges: dict[str, dict[str, Any]] = {}
     items: list[Raw] = []
-
-
-def is_snapshot(content: bytes) -> bool:
-    return content.startswith(_START)
 
 
 def read_snapshot(content: bytes, source: str) -> Snapshot:
@@ -92,7 +86,7 @@ def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> byte
     }
     out = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0) as packed:
-        packed.write(_START + b"," + msgspec.json.encode(head)[1:-1] + b',"items":[')
+        packed.write(SNAPSHOT_START + b"," + msgspec.json.encode(head)[1:-1] + b',"items":[')
         for number, item in enumerate(_items(loaded)):
             packed.write((b",\n" if number else b"\n") + item)
         packed.write(b"\n]}\n")

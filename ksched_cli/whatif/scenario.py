@@ -22,9 +22,10 @@ from ksched_cli.api.yaml_reader import Document
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.errors import InputError, Problem, UsageError, counted
+from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.sources.own_documents import API_VERSION, components_of, expected_kind, json_schema, read_one_document
+from ksched_cli.sources.own_documents import components_of, expected_kind, json_schema, read_one_document
 from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.apply import attempt_edits, edit_clashes

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
-from typing import Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,7 +18,9 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.controlplane.store import Identity, KeptObjects, WorkloadNames
+
+if TYPE_CHECKING:
+    from ksched_cli.controlplane.store import Identity, KeptObjects
 
 # The event of a pod that has left its node.
 _DEPARTURE = "AssignedPodDelete"
@@ -80,6 +82,7 @@ class StoredPods(UnmovedPods):
     @classmethod
     def all_but(cls, left_out: Iterable[Identity], kept: KeptObjects) -> StoredPods:
         """The kept pods but these, whose workloads are named as the kept objects have them."""
+        from ksched_cli.controlplane.store import WorkloadNames
 
         def find() -> dict[Identity, Pod]:
             pods = dict(kept.pods)

@@ -133,6 +133,8 @@ class Answers:
         self._unused = 0
         self._counted = 0
         self._copies: Counter[bytes] = Counter()
+        # Copies have one template in memory.
+        self._known: dict[bytes, bytes] = {}
         # The pod that is in its cycle, everything that is kept of the cluster as it is, what the pod's plugins depend
         # on, the answers that need only the node objects, the signatures of its filters, and what is kept of its
         # template.
@@ -344,7 +346,9 @@ class Answers:
             self._counted = len(pods.infos)
             for row in (pods.node_row[first:] == NOWHERE).nonzero()[0].tolist():
                 if first + row not in pods.gone:
-                    self._copies[pods.infos[first + row].parts.template] += 1
+                    parts = pods.infos[first + row].parts
+                    parts.template = self._known.setdefault(parts.template, parts.template)
+                    self._copies[parts.template] += 1
         return self._copies[pod.parts.template] > 1
 
     # Repair

@@ -102,7 +102,7 @@ class SharedColumns:
         for (plugin, signature, column), (low, high) in zip(fixed, extremes, strict=True):
             name = plugin.name
             key = version, name, signature, low, high
-            normalized = self._normalized.get(key)
+            normalized = self._normalized.get(key) if name in runtime.normalizing else column.raw
             if normalized is None:
                 raw = column.raw.copy()
                 if (low, high) != (column.low, column.high):

@@ -22,7 +22,6 @@ from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
-from ksched_cli.engine.cycle.trial import CycleTrial
 from ksched_cli.engine.decision import (
     EXTENDER,
     NO_ROWS,
@@ -46,6 +45,7 @@ from ksched_cli.releases.engine_rules import EngineRules, Wording
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 
 if TYPE_CHECKING:
+    from ksched_cli.engine.cycle.trial import CycleTrial
     from ksched_cli.engine.extenders.client import Extenders
 
 
@@ -176,6 +176,8 @@ class CycleContext(Struct):
     diagnosis: Diagnosis
 
     def trial(self) -> CycleTrial:
+        from ksched_cli.engine.cycle.trial import CycleTrial
+
         return CycleTrial(self.runtime, self.state, self.pod, self.diagnosis.nodes)
 
 

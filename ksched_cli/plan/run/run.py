@@ -23,7 +23,6 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
-from ksched_cli.controlplane.store import Store, workload_name
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
@@ -296,11 +295,13 @@ class Run:
 def final_pods(run: Run, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
     """Every wanted pod of the cluster after the cycles, and the pods that the changes before them have deleted.
     `outcomes` has, by key, the pods that have no node after their cycle."""
+    from ksched_cli.controlplane.store import Store, WorkloadNames
+
     pods, wanted = run.cluster.pods, run.source.wanted
-    store = Store(Loaded(), run.cluster.catalog)
+    workload_of = WorkloadNames(Store(Loaded(), run.cluster.catalog))
     held_back = {each.pod: each for each in gated}
     rows = (row for row, info in enumerate(pods.infos) if row not in pods.gone and wanted(info.pod))
-    there = _pods_there(rows, run.scheduler, store, outcomes, held_back)
+    there = _pods_there(rows, run.scheduler, workload_of, outcomes, held_back)
     deleted = (FinalPod(each.pod, each.workload, "gone", why=each.why) for each in run.source.gone)
     return tuple(sorted([*there, *deleted], key=lambda pod: (pod.pod, pod.state != "gone")))
 
@@ -308,7 +309,7 @@ def final_pods(run: Run, outcomes: Mapping[str, PodOutcome], gated: Iterable[Gat
 def _pods_there(
     rows: Iterable[int],
     scheduler: Scheduler,
-    store: Store,
+    workload_of: Callable[[Pod], str],
     outcomes: Mapping[str, PodOutcome],
     gated: Mapping[str, GatedPod],
 ) -> Iterator[FinalPod]:
@@ -316,7 +317,7 @@ def _pods_there(
     names, node_row = cluster.nodes.names, cluster.pods.node_row
     for row in rows:
         info = cluster.pods.infos[row]
-        workload, had_node = workload_name(store, info.pod), info.pod.spec.node_name
+        workload, had_node = workload_of(info.pod), info.pod.spec.node_name
         if node_row[row] != NOWHERE or had_node:
             node = had_node or names[node_row[row]]
             leaving = bool(cluster.pods.terminating[row])

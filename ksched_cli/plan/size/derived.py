@@ -29,8 +29,8 @@ from ksched_cli.plan.size.catalog import (
     node_base,
     read_shapes_of,
 )
+from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.loaded import Loaded, NodeGroup
-from ksched_cli.sources.own_documents import API_VERSION
 
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _ZONES = (ZONE, "failure-domain.beta.kubernetes.io/zone")

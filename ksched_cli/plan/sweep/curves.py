@@ -38,9 +38,9 @@ from ksched_cli.plan.sweep.run import (
     every_pod,
     sweep_input,
 )
+from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.dump import TRACES
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.sources.traces import trace_source, with_words
 
 _MOST_RUNS, _MOST_SEEDS = 100_000, 10_000

@@ -24,7 +24,8 @@ from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
 from ksched_cli.releases.minors import GROUP, NEWEST, RELEASES, minor_named, release, releases_from
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
-from ksched_cli.sources.own_documents import API_VERSION, components_of, expected_kind, json_schema, read_one_document
+from ksched_cli.sources.decoding import API_VERSION
+from ksched_cli.sources.own_documents import components_of, expected_kind, json_schema, read_one_document
 from ksched_cli.whatif.edits.lib.arguments import COUNTED_EDITS, EDIT_RANGE, EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, specs_by_flag
 from ksched_cli.whatif.scenario import Expectation, ExpectDocument, ScenarioReader

@@ -47,8 +47,8 @@ from ksched_cli.plan.sweep.statistics import (
 from ksched_cli.plan.sweep.trials import SweepTask, VariantEnd, VariantRunner, variant_space
 from ksched_cli.progress import steps
 from ksched_cli.releases.minors import minor_in
+from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.autoscaler import Karpenter

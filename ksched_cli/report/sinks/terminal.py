@@ -71,6 +71,7 @@ def write_sections(sections: Iterable[Section], out: TextIO, options: RenderOpti
 class _Writer:
     def __init__(self, out: TextIO, options: RenderOptions) -> None:
         self._console = make_console(options.width, out)
+        self._colours = _COLOURS if self._console.color_system is not None else dict.fromkeys(_COLOURS, "")
         self._nodes = options.nodes
         self._wide, self._headers = options.wide, options.headers
         self._any_is_short = False
@@ -168,7 +169,7 @@ class _Writer:
         shown = filled_columns(table, self._shows)
         grid = Grid(*self._grid_columns([table.columns[number] for number in shown]), headers=self._headers)
         for place, row in enumerate(rows):
-            style = _COLOURS[table.row_tones.get(place, "plain")]
+            style = self._colours[table.row_tones.get(place, "plain")]
             grid.add(*self._cells([(table.columns[number], row[number]) for number in shown], table), style=style)
         self._print(grid, indent)
         if left := len(table.rows) - len(rows):
@@ -190,10 +191,8 @@ class _Writer:
     def _cells(self, cells: Sequence[tuple[Heading, Cell]], table: Table) -> Iterator[str | Text]:
         for column, value in cells:
             text = self._cell(value, column)
-            if column.kind == "badge":
-                yield Text(text, style=_COLOURS[table.tones.get(str(value), "plain")])
-            else:
-                yield text
+            style = self._colours[table.tones.get(str(value), "plain")] if column.kind == "badge" else ""
+            yield Text(text, style=style) if style else text
             if column.kind == "node":
                 yield visible(self._zone(value))
 

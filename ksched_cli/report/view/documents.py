@@ -17,7 +17,7 @@ from msgspec import Struct, ValidationError, convert, field, to_builtins
 
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.encoding import LaterPart, plain
-from ksched_cli.sources.own_documents import API_VERSION
+from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.world.results import FinalPod, WorldResult
 
 if TYPE_CHECKING:

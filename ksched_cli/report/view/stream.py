@@ -16,7 +16,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, encoded, final_entry, run_entry
 from ksched_cli.report.view.pods import NodeAnswers, PodPart
 from ksched_cli.report.view.shared import OddsPart
-from ksched_cli.sources.own_documents import API_VERSION
+from ksched_cli.sources.decoding import API_VERSION
 
 _VERY_MANY = 20_000
 # So many pods of the final state are written at once.

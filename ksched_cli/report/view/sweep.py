@@ -42,7 +42,7 @@ from ksched_cli.report.view.shared import (
     pod_odds,
     results_text,
 )
-from ksched_cli.sources.own_documents import API_VERSION
+from ksched_cli.sources.decoding import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.plan.sweep.run import SweepRun

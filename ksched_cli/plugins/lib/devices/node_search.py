@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -48,7 +48,6 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.status import Code, Status, error, unresolvable
-from ksched_cli.plugins.lib.devices.allocator import Allocator, Picks, Shortfall
 from ksched_cli.plugins.lib.devices.claims import (
     AllocationError,
     AllocationTimeout,
@@ -63,6 +62,9 @@ from ksched_cli.plugins.lib.devices.claims import (
     views_of,
 )
 from ksched_cli.plugins.lib.devices.inventory import Inventory, Pool, PoolIndex
+
+if TYPE_CHECKING:
+    from ksched_cli.plugins.lib.devices.allocator import Picks, Shortfall
 
 # resourceapi.FirstAvailableDeviceRequestMaxSize
 MAX_ALTERNATIVES = 8
@@ -488,6 +490,9 @@ class NodeSearch:
         wish: ExtendedWish | None,
         timeout: float,
     ) -> None:
+        # Few clusters have claims.
+        from ksched_cli.plugins.lib.devices.allocator import Allocator
+
         self._cluster = cluster
         self._memory = memory
         self._allocator = Allocator(memory.inventory, memory.tracker.allocated())
