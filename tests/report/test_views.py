@@ -23,11 +23,13 @@ DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
 @pytest.mark.parametrize("path", [pytest.param(each, id=each.stem) for each in DOCUMENTS])
 def test_a_document_is_shown(path: Path) -> None:
     view = stored_view({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())})
-    page = to_builtins(page_of(view))
+    page = to_builtins(page_of(view), enc_hook=str)
     page["sections"] = [{key: value for key, value in each.items() if value} for each in page["sections"]]
     parts = {
         "table": written(terminal.write_view, view, RenderOptions("table", width=100)),
         "wide": written(terminal.write_view, view, RenderOptions("wide", width=100)),
+        "name": "".join(f"{' '.join(row)}\n" for row in (view.rows() if callable(view.rows) else view.rows)),
+        "commands": "".join(f"{line}\n" for line in view.commands),
         "markdown": written(markdown.write_view, view),
         "page": yaml.safe_dump(page, default_flow_style=None, width=118, sort_keys=False, allow_unicode=True),
         "svg": written(write_svg, view),

@@ -76,13 +76,13 @@ def _price(found: Sizing, amount: Decimal) -> str:
 def _search(found: Sizing) -> Iterator[str]:
     """The proven bound of the cost, and how the search ended."""
     search = found.search
-    if found.nodes and found.lower_bound is None:
-        yield "a greedy method chose the nodes: nothing is proven about the cost"
-    elif found.nodes and found.lower_bound is not None and search.ended == "optimal":
-        yield "proven: no set of nodes of the catalog is cheaper"
-    elif found.nodes and found.lower_bound is not None:
-        yield f"proven lower bound {_price(found, found.lower_bound)}, gap {found.gap:g} %"
     if found.nodes:
+        if found.lower_bound is None:
+            yield "a greedy method chose the nodes: nothing is proven about the cost"
+        elif search.ended == "optimal":
+            yield "proven: no set of nodes of the catalog is cheaper"
+        else:
+            yield f"proven lower bound {_price(found, found.lower_bound)}, gap {found.gap:g} %"
         yield f"searched {search.seconds:.1f} s, {search.sets_tried:,} sets of nodes tried with the scheduler"
     if search.ended == "time":
         yield f"the time limit of {search.time_limit:g} s ended a search: this is the best set found so far"
