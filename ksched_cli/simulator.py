@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from msgspec.structs import replace
 
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.plan.results.outcomes import display_with
+from ksched_cli.plan.results.outcomes import DrawOdds, display_with
 from ksched_cli.plan.run.options import (
     AUTO,
     Objects,
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.sweep.curves import CurveSweep
     from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
-    from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.plan.watch import Following
     from ksched_cli.whatif.changes import Changes
@@ -212,13 +211,14 @@ class Simulator(EditMethods):
         """What becomes of the pending pods that are wanted, in so many random orders and tie-breaks."""
         if not orders and not ties:
             return None
-        from ksched_cli.plan.sweep.statistics import DrawOdds
+        from ksched_cli.api.object_facts import pod_key
 
         words: SweepKeywords = {"seed": self._options.seed}
         words |= {"orders": orders} if orders else {}
         words |= {"ties": ties} if ties else {}
         found: Any = self.sweep(workers=0, **words).result()
-        return DrawOdds.of(orders, ties, found.pods, filter(self._current.wanted, self.pods))
+        pending = {pod_key(pod) for pod in self.pods if self._current.wanted(pod) and not pod.spec.node_name}
+        return DrawOdds(orders, ties, tuple(each for each in found.pods if each.pod in pending))
 
     def settle(self, limits: Limits | None = None, *, detail: bool = False, top: int = 0) -> SettledSimulation:
         """Make all changes and run until nothing moves. `final` has the place of every pod in the end."""

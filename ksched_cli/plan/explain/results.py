@@ -19,8 +19,7 @@ from ksched_cli.framework.reasons import Reason, RejectionGuide
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Displayed, PodOutcome
-from ksched_cli.plan.sweep.statistics import DrawOdds
+from ksched_cli.plan.results.outcomes import Displayed, DrawOdds, PodOutcome
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning

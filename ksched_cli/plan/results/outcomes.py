@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
     from ksched_cli.plan.results.nodes import Failure, FailureGroup, NodeChanges, NodeDetail, ScoredNode
-    from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.whatif.changes import DeletedPod
     from ksched_cli.world.results import FinalPod
 
@@ -182,6 +182,65 @@ class Curve(Struct, frozen=True, rename="camel", omit_defaults=True):
     def last(self) -> int:
         """The percent of the last point."""
         return self.first + len(self.allocated_at) - 1
+
+
+# The quantile of the normal distribution for 95 %.
+_Z = 1.959963984540054
+
+
+class Share(Struct, frozen=True):
+    """The number and share of variants, with the Wilson interval of 95 %: the true shares under which this number is no
+    surprise."""
+
+    variants: int
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, count: int, size: int) -> Share:
+        """The share of `count` of `size` variants."""
+        if not size:
+            return cls(count, 0.0, 0.0, 1.0)
+        share = count / size
+        middle = share + _Z * _Z / (2 * size)
+        margin = _Z * sqrt(share * (1 - share) / size + _Z * _Z / (4 * size * size))
+        scale = 1 + _Z * _Z / size
+        low = 0.0 if count == 0 else max((middle - margin) / scale, 0.0)
+        high = 1.0 if count == size else min((middle + margin) / scale, 1.0)
+        return cls(count, round(share, 6), round(low, 6), round(high, 6))
+
+    @property
+    def percent(self) -> str:
+        return f"{self.share * 100:.1f} %"
+
+    @property
+    def interval_text(self) -> str:
+        return f"{self.low * 100:.1f} - {self.high * 100:.1f} %"
+
+
+class PodOdds(Struct, frozen=True):
+    """In how many of the variants that moved the pod it came to which result and to which node, the most frequent
+    first."""
+
+    pod: str
+    variants: int
+    results: Mapping[str, Share]
+    nodes: Mapping[str, Share]
+
+    @property
+    def placed(self) -> int:
+        """In how many variants the pod has a node."""
+        return sum(each.variants for each in self.nodes.values())
+
+
+class DrawOdds(Struct, frozen=True):
+    """So many random arrival orders, each with so many random tie-breaks; 0 where the order or the tie-break is as in a
+    single run. `pods` has the pods to which something happens."""
+
+    orders: int
+    ties: int
+    pods: tuple[PodOdds, ...]
 
 
 class Stats(Struct, frozen=True, rename="camel", omit_defaults=True):

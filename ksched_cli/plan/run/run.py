@@ -29,6 +29,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import (
     ENGINE,
+    DrawOdds,
     GatedPod,
     PluginTiming,
     PodOutcome,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.draws import Alternative, Choices
     from ksched_cli.plan.run.orders import DrawWatch
-    from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.world.results import Ending, FinalPod
     from ksched_cli.world.world import World, WorldChange, WorldTrial
 

@@ -27,7 +27,7 @@ from ksched_cli import __version__
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import ConfigError, InputError, KschedError, Problem, UsageError
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.plan.results.outcomes import Displayed
+from ksched_cli.plan.results.outcomes import Displayed, PodOdds, Share
 from ksched_cli.plan.run.checks import check_nodes
 from ksched_cli.plan.run.each import Cores, Executor, InProcess, OnDask, Processes, Spans, SpanTask
 from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
@@ -37,9 +37,7 @@ from ksched_cli.plan.sweep.statistics import (
     OUTCOMES,
     Aggregator,
     FigureRange,
-    PodOdds,
     SettingSummary,
-    Share,
     VariantOutcome,
     VariantRow,
     decode_rows,

@@ -1,7 +1,7 @@
 """The rows of a sweep, one for each variant, and their statistics.
 
 Only whole numbers are added up, so that the order of the rows changes nothing. A row has the same bytes for the same
-variant, wherever it was run. `DrawOdds` are the shares of the results of each pod in random orders and tie-breaks."""
+variant, wherever it was run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from math import sqrt
 from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import pod_key
+from ksched_cli.plan.results.outcomes import PodOdds, Share
 
 # From the best to the worst. evicts others: pods were preempted, and all of them have a place in the end; loses pods:
 # no controller recreates a pod; no place: a pod that had a place, or that the variant adds or places, has none in the
@@ -93,50 +91,9 @@ def decode_rows(lines: bytes) -> Iterator[VariantRow]:
     return map(_DECODER.decode, lines.splitlines())
 
 
-class DrawOdds(Struct, frozen=True):
-    """So many random arrival orders, each with so many random tie-breaks; 0 where the order or the tie-break is as in a
-    single run. `pods` has the pods to which something happens."""
-
-    orders: int
-    ties: int
-    pods: Mapping[str, PodOdds]
-
-    @classmethod
-    def of(cls, orders: int, ties: int, found: Iterable[PodOdds], pods: Iterable[Pod]) -> DrawOdds:
-        """Those of these pods that are pending."""
-        pending = {pod_key(pod) for pod in pods if not pod.spec.node_name}
-        return cls(orders, ties, {each.pod: each for each in found if each.pod in pending})
-
-
-# The quantile of the normal distribution for 95 %.
-_Z = 1.959963984540054
 _values = attrgetter(*FIGURE_FIELDS)
 # What is better when it is less, for the Pareto front of the settings.
 OBJECTIVES = ("unschedulable", "lost", "preempted", "nodes", "nodesUsed", "spread")
-
-
-class Share(Struct, frozen=True):
-    """`count` of `total`, with the Wilson interval of 95 %."""
-
-    count: int
-    total: int
-
-    @property
-    def share(self) -> float:
-        return self.count / self.total if self.total else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The Wilson score interval: the true shares under which this count is no surprise."""
-        if not self.total:
-            return 0.0, 1.0
-        size, share = self.total, self.count / self.total
-        middle = share + _Z * _Z / (2 * size)
-        margin = _Z * sqrt(share * (1 - share) / size + _Z * _Z / (4 * size * size))
-        scale = 1 + _Z * _Z / size
-        low = 0.0 if self.count == 0 else (middle - margin) / scale
-        high = 1.0 if self.count == size else (middle + margin) / scale
-        return max(low, 0.0), min(high, 1.0)
 
 
 class FigureRange(Struct, frozen=True):
@@ -145,19 +102,6 @@ class FigureRange(Struct, frozen=True):
     least: int
     mean: float
     most: int
-
-
-class PodOdds(Struct, frozen=True):
-    """In how many of the variants that moved the pod it came to which result and to which node, the most frequent
-    first."""
-
-    pod: str
-    results: tuple[tuple[str, Share], ...]
-    nodes: tuple[tuple[str, Share], ...]
-
-    @property
-    def variants(self) -> int:
-        return self.results[0][1].total
 
 
 class SettingSummary(Struct, frozen=True):
@@ -198,7 +142,7 @@ class _Sums:
 
     def shares(self) -> dict[str, Share]:
         total = self.outcomes.total()
-        return {each: Share(self.outcomes[each], total) for each in OUTCOMES if self.outcomes[each]}
+        return {each: Share.of(self.outcomes[each], total) for each in OUTCOMES if self.outcomes[each]}
 
     def ranges(self) -> dict[str, FigureRange]:
         if not self.count:
@@ -268,12 +212,13 @@ class Aggregator:
 
     def failed(self) -> dict[str, Share]:
         """In how many variants an expectation failed."""
-        return {text: Share(count, self.count) for text, count in sorted(self._failed.items())}
+        return {text: Share.of(count, self.count) for text, count in sorted(self._failed.items())}
 
     def pods(self) -> tuple[PodOdds, ...]:
         return tuple(
-            PodOdds(pod, _shares(results, results.total()), _shares(self._nodes.get(pod, Counter()), results.total()))
+            PodOdds(pod, total, _shares(results, total), _shares(self._nodes.get(pod, Counter()), total))
             for pod, results in sorted(self._results.items())
+            for total in (results.total(),)
         )
 
     def settings(self) -> tuple[SettingSummary, ...]:
@@ -325,6 +270,6 @@ def _badness(row: VariantRow) -> tuple[int, ...]:
     )
 
 
-def _shares(counts: Counter[str], total: int) -> tuple[tuple[str, Share], ...]:
+def _shares(counts: Counter[str], total: int) -> dict[str, Share]:
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return tuple((name, Share(count, total)) for name, count in ordered)
+    return {name: Share.of(count, total) for name, count in ordered}

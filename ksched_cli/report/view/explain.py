@@ -15,6 +15,7 @@ from ksched_cli.plan.explain import results
 from ksched_cli.plan.explain.results import group_nodes
 from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange, Promise
 from ksched_cli.plan.results.nodes import Score, ScoredNode
+from ksched_cli.plan.results.outcomes import DrawOdds
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
@@ -38,7 +39,7 @@ from ksched_cli.report.view.model import (
     pod_and_node,
 )
 from ksched_cli.report.view.pods import PodDetails, PodPart
-from ksched_cli.report.view.shared import OddsPart, node_map, nodes_of, pod_odds
+from ksched_cli.report.view.shared import node_map, nodes_of, odds_sentence, pod_odds
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
 
@@ -175,7 +176,7 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
     why_no_fix: str = ""
     about_patches: str = ""
     node_table: Any = None
-    odds: OddsPart | None = None
+    odds: DrawOdds | None = None
     autoscaling: Mapping[str, Any] | None = None
     coverage: Mapping[str, Any]
 
@@ -211,7 +212,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         why_no_fix=fixes.why_none if fixes else "",
         about_patches=fixes.note if fixes else "",
         node_table=found.columns,
-        odds=OddsPart.of(result.odds),
+        odds=result.odds,
         autoscaling=result.autoscaling.document() if result.autoscaling is not None else None,
         coverage=result.coverage,
     )
@@ -236,7 +237,7 @@ def view(found: ExplanationDocument) -> View:
     notes = [Line(f"requests {requests}; priority {found.priority}", aside=True)]
     notes = [*(notes if found.standing != "refused" else []), *map(Line, found.summary)]
     if found.odds is not None:
-        notes.append(Line(found.odds.sentence(found.pod)))
+        notes.append(Line(odds_sentence(found.odds, found.pod)))
     notes += [Line(text, aside=True) for text in found.notes]
     notes += [Line(text, "warn") for text in (found.why_not.text if found.why_not else ())]
     figures = (

@@ -38,7 +38,7 @@ from ksched_cli.report.view.model import (
     short_reasons,
 )
 from ksched_cli.report.view.pods import PodDetails, PodPart, copies_of
-from ksched_cli.report.view.shared import curve_sections, node_map, nodes_of, pod_odds, zone_bars
+from ksched_cli.report.view.shared import curve_sections, node_map, nodes_of, odds_sentence, pod_odds, zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from ksched_cli.report.view.stream import document as document
 
@@ -485,7 +485,7 @@ def _odds(found: SimulationDocument) -> list[Section]:
     """A sentence for each pod that was tried."""
     if found.odds is None:
         return []
-    lines = [Line(found.odds.sentence(each.pod)) for each in found.pods]
+    lines = [Line(odds_sentence(found.odds, each.pod)) for each in found.pods]
     return [Section("chances", "Where pods go in other orders", Lines(lines), place="terminal")]
 
 

@@ -9,13 +9,12 @@ from msgspec import Raw, field
 from msgspec.structs import replace
 
 from ksched_cli.plan.results.nodes import Failure
-from ksched_cli.plan.results.outcomes import Curve, PodGroupOutcome, PodOutcome, RefusedPod, Simulation, Stats
+from ksched_cli.plan.results.outcomes import Curve, DrawOdds, PodGroupOutcome, PodOutcome, RefusedPod, Simulation, Stats
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import LaterPart, compact_json, json_text
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, encoded, final_entry, run_entry
 from ksched_cli.report.view.pods import NodeAnswers, PodPart
-from ksched_cli.report.view.shared import OddsPart
 from ksched_cli.sources.decoding import API_VERSION
 
 _VERY_MANY = 20_000
@@ -56,7 +55,7 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     final: Any = None
     node_table: Any = None
     warnings: tuple[str, ...] = ()
-    odds: OddsPart | None = None
+    odds: DrawOdds | None = None
     autoscaling: Any = None
     curve: tuple[Curve, ...] = ()
     coverage: Mapping[str, Any]
@@ -108,7 +107,7 @@ def _fields(found: Simulation) -> dict[str, Any]:
         "final": LaterPart(lambda: [final_entry(each) for each in found.final_pods()]),
         "node_table": found.nodes,
         "warnings": found.warnings,
-        "odds": OddsPart.of(found.odds),
+        "odds": found.odds,
         "autoscaling": None if found.autoscaling is None else found.autoscaling.document(),
         "curve": found.curves,
         "coverage": found.coverage,

@@ -9,8 +9,9 @@ from msgspec import field, to_builtins
 
 from ksched_cli.errors import capitalised, counted, joined
 from ksched_cli.plan.results.nodes import NodeChanges
+from ksched_cli.plan.results.outcomes import PodOdds, Share
 from ksched_cli.plan.sweep.run import SweepStats
-from ksched_cli.plan.sweep.statistics import FigureRange, Figures, SettingSummary, Share, VariantRow
+from ksched_cli.plan.sweep.statistics import FigureRange, Figures, SettingSummary, VariantRow
 from ksched_cli.plan.sweep.trials import VariantEnd
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, omissions
@@ -34,8 +35,6 @@ from ksched_cli.report.view.model import (
 )
 from ksched_cli.report.view.shared import (
     RESULT_COLOURS,
-    PodOddsPart,
-    SharePart,
     node_groups,
     node_map,
     nodes_of,
@@ -45,7 +44,8 @@ from ksched_cli.report.view.shared import (
 from ksched_cli.sources.decoding import API_VERSION
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.sweep.run import SweepRun
+    from ksched_cli.plan.results.outcomes import PodOdds, Share
+from ksched_cli.plan.sweep.run import SweepRun
 
 _TITLES = {
     "placed": "pods placed",
@@ -85,13 +85,13 @@ class SweepRunDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind"
     seed: int | None = None
     sample: int | None = None
     base: Figures
-    outcomes: dict[str, SharePart]
-    failed_expectations: dict[str, SharePart] = field(default_factory=dict)
+    outcomes: dict[str, Share]
+    failed_expectations: dict[str, Share] = field(default_factory=dict)
     figures: Mapping[str, FigureRange]
     worst: tuple[VariantRow, ...]
     kept: tuple[Mapping[str, Any], ...] = ()
     settings: tuple[Mapping[str, Any], ...]
-    pods: tuple[PodOddsPart, ...]
+    pods: tuple[PodOdds, ...]
     worst_by_failure: dict[str, str] = field(default_factory=dict)
     node_table: Any = None
     coverage: Mapping[str, Any]
@@ -117,11 +117,9 @@ def document(run: SweepRun, options: RenderOptions) -> SweepRunDocument:
         seed=found.sweep.seed if sample else None,
         sample=sample or None,
         base=found.base.figures,
-        outcomes={name: SharePart.of(each) for name, each in found.outcomes.items()},
-        failed_expectations={text: SharePart.of(each) for text, each in found.failed.items()},
+        failed_expectations=found.failed,
         kept=tuple(map(variant_document, found.kept)),
         settings=tuple(map(_setting, found.settings)),
-        pods=tuple(map(PodOddsPart.of, found.pods)),
         worst_by_failure=dict(found.failures),
         node_table=NodeChanges(found.columns, found.columns),
         stats=found.stats,
@@ -135,9 +133,8 @@ def variant_document(end: VariantEnd) -> dict[str, Any]:
 
 
 def _setting(each: SettingSummary) -> dict[str, Any]:
-    outcomes = {name: to_builtins(SharePart.of(share)) for name, share in each.outcomes.items()}
-    figures = to_builtins(each.figures)
-    return {**each.at, "paretoFront": each.best, "outcomes": outcomes, "figures": figures}
+    rest = {"paretoFront": each.best, "outcomes": each.outcomes, "figures": each.figures}
+    return {**each.at, **to_builtins(rest)}
 
 
 # The view
@@ -220,7 +217,7 @@ def _outcomes(found: SweepRunDocument) -> Iterator[Section]:
     yield Section("outcomes", "How often each result occurs", Bars(bars, 1.0, RESULT_COLOURS), place="page")
 
 
-def _share(each: SharePart, found: SweepRunDocument) -> str:
+def _share(each: Share, found: SweepRunDocument) -> str:
     """The number of variants, and the 95 % interval if the variants were drawn."""
     interval = f" ({100 * each.low:.1f} to {100 * each.high:.1f} %)" if found.is_drawn else ""
     return f"{each.variants:,}, {100 * each.share:.1f} %{interval}"
@@ -338,8 +335,8 @@ def _pods(found: SweepRunDocument) -> Iterator[Section]:
     yield from pod_odds("pods", found.pods)
 
 
-def _pod_row(each: PodOddsPart, *, drawn: bool) -> list[Any]:
-    without = SharePart.of(Share(each.variants - each.placed, each.variants))
+def _pod_row(each: PodOdds, *, drawn: bool) -> list[Any]:
+    without = Share.of(each.variants - each.placed, each.variants)
     shares = list(each.nodes.items())
     nodes = ", ".join(f"{name} {share.percent}" for name, share in shares[:_MOST_NODES])
     more = f" and {len(shares) - _MOST_NODES} more" if len(shares) > _MOST_NODES else ""

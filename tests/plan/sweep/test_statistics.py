@@ -52,7 +52,7 @@ def test_rows_without_figures_count_as_outcomes() -> None:
 def test_shares_leave_out_outcomes_of_no_row() -> None:
     sums = summed(1, None)
     sums.add(VariantRow(2, {}, "no place", Figures()))
-    assert {name: (share.count, share.total) for name, share in sums.shares().items()} == {
-        "safe": (2, 3),
-        "no place": (1, 3),
+    assert {name: (share.variants, share.share) for name, share in sums.shares().items()} == {
+        "safe": (2, 0.666667),
+        "no place": (1, 0.333333),
     }
