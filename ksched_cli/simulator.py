@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.sweep.curves import CurveSweep
     from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
-    from ksched_cli.plan.verify.verify import VerifyResult
+    from ksched_cli.plan.verify.results import Verification
     from ksched_cli.plan.watch import Following
     from ksched_cli.whatif.changes import Changes
     from ksched_cli.world.results import Limits
@@ -448,7 +448,7 @@ class Simulator(EditMethods):
 
         return compare(before, after, Wiring())
 
-    def verify(self) -> VerifyResult:
+    def verify(self) -> Verification:
         """How far the results agree with what the scheduler of the cluster did."""
         from ksched_cli.plan.verify.verify import verify_input
 

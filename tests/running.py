@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec
     from ksched_cli.plan.run.run import Run
     from ksched_cli.plan.settle import SettledSimulation
-    from ksched_cli.plan.verify.verify import VerifyResult
+    from ksched_cli.plan.verify.results import Verification
     from ksched_cli.sources.loaded import Loaded
 
 
@@ -70,5 +70,5 @@ def check(options: RunOptions, *, restart: bool = False) -> Check:
     return simulator.check(*options.filenames, restart=restart, allow_empty=options.allow_empty)
 
 
-def verify(options: RunOptions) -> VerifyResult:
+def verify(options: RunOptions) -> Verification:
     return Simulator.of(replace(options, events=True)).verify()

@@ -44,7 +44,7 @@ pod was compared, 3 the cluster could not be read."""
 @takes_groups
 def verify(
     given: PodSelectionRun,
-    output: Annotated[str, options.FormatOption("VerifyResult")] = "table",
+    output: Annotated[str, options.FormatOption("Verification")] = "table",
     exit_zero: Annotated[
         bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not agree.", rich_help_panel=OUTPUT)
     ] = False,
@@ -52,7 +52,7 @@ def verify(
     simulator = Simulator.of(replace(given.read(), events=True))
     found = simulator.verify()
     show(found, output, warnings=found.warnings, zones=simulator.zones)
-    if not found.verification.compared and not exit_zero:
+    if not found.compared and not exit_zero:
         raise typer.Exit(InputError.exit_code)
-    differs = found.verification.agreeing != found.verification.compared
+    differs = found.agreeing != found.compared
     raise typer.Exit(SOME_DO_NOT_FIT if differs and not exit_zero else 0)

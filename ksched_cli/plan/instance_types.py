@@ -7,7 +7,7 @@ by the lowest on-demand price. Each type is a whole entry of a catalog, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -30,13 +30,14 @@ _NETWORK = "vpc.amazonaws.com/"
 _FIRST_ZONE = {"ec2": "{}a", "azure": "{}-1", "gce": "{}-a"}
 
 
-class InstanceTypeList(Struct, frozen=True):
-    """The instance types that match, cheapest first, of `total` in the catalog. `assumed`: what the catalog assumes."""
+class InstanceTypeList(Struct, frozen=True, rename="camel", tag_field="kind", tag="InstanceTypes"):
+    """The instance types that match, cheapest first, of `total` in the catalog. `coverage` has what the catalog
+    assumes."""
 
-    instance_types: tuple[InstanceType, ...]
     source: str
     total: int
-    assumed: tuple[str, ...] = ()
+    instance_types: tuple[InstanceType, ...]
+    coverage: Mapping[str, Any]
 
 
 class TypeFilter(Struct, frozen=True):
@@ -148,4 +149,5 @@ def list_types(found: CloudCatalog, source: str, wanted: TypeFilter) -> Instance
     if unpriced:
         text = f"the price of {unpriced} instance types is not known: Karpenter takes {MISSING_PRICE:g} for it"
         assumed = (*assumed, text)
-    return InstanceTypeList(tuple(sorted(chosen, key=order)), source, len(types), assumed)
+    coverage = {"autoscalerAssumed": assumed} if assumed else {}
+    return InstanceTypeList(source, len(types), tuple(sorted(chosen, key=order)), coverage)

@@ -13,12 +13,12 @@ from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 
 
-class ClusterOverview(Struct, frozen=True):
+class ClusterOverview(Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="Cluster"):
     """`pending` by name; `running` counts the pods that have a node."""
 
-    nodes: NodeChanges
     pending: tuple[str, ...]
     running: int
+    node_table: NodeChanges | Any
     coverage: Mapping[str, Any]
 
 
@@ -28,4 +28,5 @@ def cluster_overview(source: LoadedInput) -> ClusterOverview:
     cluster = prepared.scheduler.cluster
     waiting = sorted(cluster.pods.infos[row].key for row in pending(cluster))
     running = int(prepared.nodes.pods.sum())
-    return ClusterOverview(NodeChanges(prepared.nodes, prepared.nodes), tuple(waiting), running, prepared.coverage)
+    nodes = NodeChanges(prepared.nodes, prepared.nodes)
+    return ClusterOverview(pending=tuple(waiting), running=running, node_table=nodes, coverage=prepared.coverage)

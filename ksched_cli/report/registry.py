@@ -63,7 +63,7 @@ _RESULTS: Mapping[str, tuple[str, str, str]] = {
     "Simulation": ("simulate", f"{_PAGES} svg", "Simulation"),
     "Sizing": ("size", _PAGES, "Sizing"),
     "SweepRun": ("sweep", _PAGES.replace(" name", ""), "SweepResult"),
-    "VerifyResult": ("verify", _PAGES, "Verification"),
+    "Verification": ("verify", _PAGES, "Verification"),
     "VersionChanges": ("reference:changes", _LIST, ""),
     "VersionList": ("reference:versions", f"{_LIST} name", ""),
 }

@@ -48,7 +48,7 @@ def test_what_it_placed_itself_agrees(case: str, tmp_path: Path) -> None:
     placed = [scheduled(pods.pop(each.pod), each.node, number) for number, each in enumerate(first) if each.node]
     second = prepare(RunOptions([write_list(path, *others, *placed, *pods.values())])).simulate().outcomes
     waits = [waiting(pods[each.pod], each.message) for each in second if not each.node]
-    found = verify(RunOptions([write_list(path, *others, *placed, *waits)])).verification
+    found = verify(RunOptions([write_list(path, *others, *placed, *waits)]))
     assert len(found.placements) == len(placed) > 0
     assert len(found.pending) == len(waits)
     assert [each for each in (*found.placements, *found.pending) if not each.agreement.agrees] == []
@@ -68,7 +68,7 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str], ks
         waiting(make_pod("small").doc(), "0/2 nodes are available: 2 Insufficient cpu."),
         waiting(make_pod("gated").spec(schedulingGates=[{"name": "x"}]).doc(), "", "SchedulingGated"),
     ]
-    found = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)])).verification
+    found = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)]))
     assert [(each.pod, each.agreement, each.answer, each.cause) for each in found.placements] == [
         ("default/first", Agreement.SAME, "old", ""),
         ("default/second", Agreement.OTHER_NODE, "new", "not known"),
@@ -97,7 +97,7 @@ def test_nodes_that_were_created_since_a_verdict_are_its_cause(tmp_path: Path) -
     nodes = [make_node("before").created("2026-01-01T00:58:00Z"), make_node("since").created("2026-01-01T01:00:00Z")]
     pod = waiting(make_pod("p").doc(), "0/1 nodes are available: 1 Too many pods.")
     items = [*(each.doc() for each in nodes), make_node("unknown").doc(), pod]
-    (found,) = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)])).verification.pending
+    (found,) = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)])).pending
     cause = "since 2026-01-01T00:59:00Z 1 node was created"
     assert (found.agreement, found.cause) == (Agreement.FITS, cause)
 
@@ -118,11 +118,11 @@ def test_events_count_where_they_are_newer(tmp_path: Path) -> None:
         in_its_own_group("gone", cpu, "2026-01-01T01:00:00Z"),
     ]
     done = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)]))
-    assert [(each.pod, each.agreement, each.said_in) for each in done.verification.pending] == [
+    assert [(each.pod, each.agreement, each.said_in) for each in done.pending] == [
         ("default/stale", Agreement.SAME, "event"),
         ("default/told", Agreement.SAME, "event"),
     ]
-    assert dict(done.verification.left_out) == {
+    assert dict(done.left_out) == {
         "pods that are gone, of which there are FailedScheduling events": 1,
         "pods that wait without a verdict of the scheduler": 1,
     }
@@ -143,7 +143,7 @@ def test_nobody_is_evicted_for_a_pod_that_runs(tmp_path: Path) -> None:
         scheduled(make_pod("high").requests(cpu="3").priority(9).doc(), "n1", 2),
         scheduled(make_pod("last").requests(cpu="1").doc(), "n1", 3),
     ]
-    found = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)])).verification
+    found = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)]))
     assert [each.agreement for each in found.placements] == [Agreement.SAME, Agreement.REJECTED, Agreement.REJECTED]
 
 
@@ -151,4 +151,4 @@ def test_manifests_are_refused_and_nothing_is_no_agreement(tmp_path: Path, ksche
     source = write_list(tmp_path / "cluster.json", make_node("n1").doc())
     assert "No such option: -f" in ksched("verify", "--from", source, "-f", source, code=2).err
     assert "nothing to compare" in ksched("verify", "--from", source, code=2).out
-    assert Verification((Checked("a", Agreement.FITS, ""),), (), {}).agreeing == 0
+    assert Verification.of((Checked("a", Agreement.FITS, ""),), (), {}, {}).agreeing == 0

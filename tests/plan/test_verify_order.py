@@ -25,7 +25,7 @@ def verified(tmp_path: Path) -> Verify:
     def run(*items: Document) -> Verification:
         path = tmp_path / "cluster.json"
         write_list(path, *items)
-        return verify(RunOptions([str(path)])).verification
+        return verify(RunOptions([str(path)]))
 
     return run
 
@@ -80,7 +80,7 @@ def test_an_order_that_explains_is_searched_within_a_second(verified: Verify) ->
     """By name `a` would come first, and would go to the larger node."""
     found = verified(LARGE, SMALL, bound("a", "small"), bound("b", "large", cpu="4"))
     assert placements(found) == [("b", "same", Order.FOUND), ("a", "same", Order.FOUND)]
-    assert found.orders == {Order.KNOWN: 0, Order.FOUND: 2, Order.NOT_FOUND: 0}
+    assert found.order == {Order.KNOWN: 0, Order.FOUND: 2, Order.NOT_FOUND: 0}
 
 
 def test_times_that_differ_are_the_order(verified: Verify) -> None:
@@ -95,7 +95,7 @@ def test_times_that_differ_are_the_order(verified: Verify) -> None:
 def test_an_order_that_no_placements_explain_is_not_found(verified: Verify) -> None:
     """The large pod fits better on the larger node, whenever it comes."""
     found = verified(LARGE, SMALL, bound("a", "small"), bound("b", "small", cpu="3"))
-    assert found.orders[Order.NOT_FOUND] == 2
+    assert found.order[Order.NOT_FOUND] == 2
     assert found.agreeing < 2
     assert {each.cause for each in found.placements if not each.agreement.agrees} == {"not known"}
 
@@ -173,7 +173,7 @@ def test_nodes_younger_than_a_placement_are_no_candidates(
     later = [bound("p6", "new", 6), bound("p7", "new", 7), bound("p8", "newer", 8)]
     found = verified(LARGE, *young, *pods, *later)
     assert [each.agreement for each in found.placements] == [Agreement.SAME] * 6
-    assert found.orders[Order.KNOWN] == 6
+    assert found.order[Order.KNOWN] == 6
 
 
 def test_young_nodes_are_no_domains_to_spread_over(verified: Verify) -> None:
@@ -325,7 +325,7 @@ def test_pods_that_were_not_asked_for_are_part_of_the_order(tmp_path: Path) -> N
         pod["metadata"]["namespace"] = "other"
     items = [LARGE, SMALL, bound("a", "small"), other, earlier]
     write_list(path, *items)
-    found = verify(RunOptions([str(path)], namespace="default")).verification
+    found = verify(RunOptions([str(path)], namespace="default"))
     assert placements(found) == [("a", "same", Order.FOUND)]
 
 
@@ -339,7 +339,7 @@ def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Scheduler, "decide_dry", lambda self, row: cycles.append(row) or decide_dry(self, row))
     pods = [bound(f"p{number}", "small", 1 + number // 20, cpu=f"{number + 1}m") for number in range(40)]
     found = verified(LARGE, SMALL, *pods)
-    assert found.orders == {Order.KNOWN: 0, Order.FOUND: 0, Order.NOT_FOUND: 40}
+    assert found.order == {Order.KNOWN: 0, Order.FOUND: 0, Order.NOT_FOUND: 40}
     # One for each pod, 70 for the search, and one for each pod of the order that the search ended with.
     assert len(cycles) <= 40 + 70 + 20
 
@@ -348,7 +348,7 @@ def test_where_sampling_goes_on_nothing_is_searched(tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     items = [LARGE, SMALL, bound("a", "small"), bound("b", "large", cpu="4")]
     write_list(path, *items)
-    found = verify(RunOptions([str(path)], sampling=True)).verification
+    found = verify(RunOptions([str(path)], sampling=True))
     assert placements(found)[0] == ("a", "other node", Order.NOT_FOUND)
 
 

@@ -27,7 +27,7 @@ COMMANDS: dict[str, Callable[[], Any]] = {
         RunOptions(sources=[DEMO], kube_version="1.25"), RunOptions(sources=[DEMO], kube_version="1.34")
     ),
     "Rightsizing": lambda: Simulator.load(DEMO).apply(WEB).rightsize(SHAPES),
-    "VerifyResult": lambda: Simulator.load(DEMO).verify(),
+    "Verification": lambda: Simulator.load(DEMO).verify(),
     "DerivedCatalog": lambda: Simulator.load(FLEET).size_catalog(rates="cpu=1"),
     "PluginList": Simulator.plugins,
     "ReasonCodes": Simulator.reason_codes,

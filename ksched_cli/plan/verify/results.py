@@ -1,10 +1,11 @@
-"""How far the modelled scheduler agrees with the scheduler of the cluster."""
+"""How far the modelled scheduler agrees with the scheduler of the cluster. `Verification` is its own document."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
@@ -56,24 +57,31 @@ class Checked(Struct, frozen=True, rename="camel", omit_defaults=True):
     assumed: str = ""
 
 
-class Verification(Struct, frozen=True):
-    """`placements` in the order in which the pods were scheduled; `pending` those with a verdict of the scheduler on
-    them; `left_out` pods that were not compared, counted by why."""
+class Verification(Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="kind", tag="Verification"):
+    """How many of the compared pods agree. `order`: how many placements there are of each kind of order. `placements`
+    in the order in which the pods were scheduled; `pending` those with a verdict of the scheduler on them; `left_out`
+    pods that were not compared, counted by why."""
 
+    compared: int
+    agreeing: int
+    order: Mapping[Order, int]
     placements: tuple[Checked, ...]
     pending: tuple[Checked, ...]
     left_out: Mapping[str, int]
+    coverage: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
 
-    @property
-    def agreeing(self) -> int:
-        return sum(each.agreement.agrees for each in (*self.placements, *self.pending))
-
-    @property
-    def compared(self) -> int:
-        return len(self.placements) + len(self.pending)
-
-    @property
-    def orders(self) -> dict[Order, int]:
-        """How many placements there are of each kind of order."""
-        counted = Counter(each.order for each in self.placements)
-        return {order: counted[order] for order in Order}
+    @classmethod
+    def of(
+        cls,
+        placements: tuple[Checked, ...],
+        pending: tuple[Checked, ...],
+        left_out: Mapping[str, int],
+        coverage: Mapping[str, Any],
+        warnings: tuple[str, ...] = (),
+    ) -> Verification:
+        """The verification with its counts."""
+        checked = (*placements, *pending)
+        agreeing, orders = sum(each.agreement.agrees for each in checked), Counter(each.order for each in placements)
+        order = {each: orders[each] for each in Order}
+        return cls(len(checked), agreeing, order, placements, pending, left_out, coverage, warnings)

@@ -191,13 +191,7 @@ def _reasons(message: str) -> list[str]:
 DELETED = "pods that are gone, of which there are FailedScheduling events"
 
 
-class VerifyResult(Struct, frozen=True):
-    verification: Verification
-    coverage: Mapping[str, Any]
-    warnings: tuple[str, ...]
-
-
-def verify_input(source: LoadedInput) -> VerifyResult:
+def verify_input(source: LoadedInput) -> Verification:
     """Schedule running pods again in a past cluster, and pending pods in the present cluster, and compare."""
     prepared, loaded = Run(source), source.loaded
     pods = [pod for pod in loaded.of(Pod) if source.wanted(pod)]
@@ -213,7 +207,7 @@ def verify_input(source: LoadedInput) -> VerifyResult:
         # The coverage has how often each extender was called.
         present.run_to_the_end()
     left_out = history.left_out + waiting + Counter({DELETED: gone})
-    return VerifyResult(Verification(checked, tuple(pending), left_out), _coverage(prepared.coverage), source.warnings)
+    return Verification.of(checked, tuple(pending), left_out, _coverage(prepared.coverage), source.warnings)
 
 
 def _history(loaded: Loaded, wanted: Sequence[Pod], schedulers: Collection[str]) -> History:

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ksched_cli.errors import counted
 from ksched_cli.plan.overview import ClusterOverview
-from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, value_of
+from ksched_cli.report.view.documents import value_of
 from ksched_cli.report.view.model import Figure, Section, Table, Tone, View, columns, counting
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
-
-class ClusterDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Cluster"):
-    pending: tuple[str, ...]
-    running: int
-    node_table: Any = None
-    coverage: Mapping[str, Any]
+Document = ClusterOverview
 
 
-Document = ClusterDocument
-
-
-def document(found: ClusterOverview, options: RenderOptions) -> ClusterDocument:
-    return ClusterDocument.like(found, node_table=found.nodes)
-
-
-def view(found: ClusterDocument) -> View:
+def view(found: ClusterOverview) -> View:
     """`6 nodes in 2 zones: 8 pods run, 4 are pending`."""
     table = value_of(found.node_table) or {"names": [], "zones": []}
     nodes, zones = len(table["names"]), len(set(table["zones"]) - {""})

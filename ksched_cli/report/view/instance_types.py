@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ksched_cli.api.quantity import quantity_text
@@ -11,33 +10,17 @@ from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
 from ksched_cli.errors import counted
 from ksched_cli.plan.instance_types import ARCH, InstanceTypeList, gpus_of, lowest_price
 from ksched_cli.report.amounts import amount_of, short
-from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import DocumentPart
 from ksched_cli.report.view.model import Section, Table, View, columns
 
 _SHOWN = 20
 _INTRO = "Left is what pods can request on an empty node, DaemonSets included. $/h is the lowest on-demand price."
 
 
-class InstanceTypesDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="InstanceTypes"):
-    """`total`: how many types the catalog has before the filters."""
-
-    source: str
-    total: int
-    instance_types: tuple[InstanceType, ...]
-    coverage: Mapping[str, Any]
+Document = InstanceTypeList
 
 
-Document = InstanceTypesDocument
-
-
-def document(found: InstanceTypeList, options: RenderOptions) -> InstanceTypesDocument:
-    coverage = {"autoscalerAssumed": list(found.assumed)} if found.assumed else {}
-    return InstanceTypesDocument.like(found, coverage=coverage)
-
-
-def view(found: InstanceTypesDocument) -> View:
+def view(found: InstanceTypeList) -> View:
     """`ec2 us-east-1: 3 of 1,180 instance types, cheapest m6g.large`."""
     types = found.instance_types
     heads = columns(

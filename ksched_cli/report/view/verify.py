@@ -1,19 +1,16 @@
-"""How far the results agree with the cluster: the share, and each difference with its cause (`VerifyResult`)."""
+"""How far the results agree with the cluster: the share, and each difference with its cause (`Verification`)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from ksched_cli.errors import counted
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
-from ksched_cli.plan.verify.verify import VerifyResult
-from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, omissions
+from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.model import Figure, Line, Lines, Section, Step, Steps, Tone, View, counting
 
-_ORDERS: Mapping[str, str] = {
+_ORDERS: Mapping[Order, str] = {
     Order.KNOWN: "known by their times",
     Order.FOUND: "found, among the orders that the times allow",
     Order.NOT_FOUND: "not found",
@@ -24,26 +21,10 @@ _PARTLY = (Agreement.OTHER_NODE, Agreement.SAME_REASONS, Agreement.FITS)
 _PLACED = (Agreement.OTHER_NODE, Agreement.REJECTED, Agreement.ERROR)
 
 
-class VerificationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Verification"):
-    compared: int
-    agreeing: int
-    order: Mapping[str, int]
-    placements: tuple[Checked, ...]
-    pending: tuple[Checked, ...]
-    left_out: Mapping[str, int]
-    coverage: Mapping[str, Any]
+Document = Verification
 
 
-Document = VerificationDocument
-
-
-def document(result: VerifyResult, options: RenderOptions) -> VerificationDocument:
-    found: Verification = result.verification
-    order = {order.value: count for order, count in found.orders.items()}
-    return VerificationDocument.like(found, order=order, coverage=result.coverage)
-
-
-def view(found: VerificationDocument) -> View:
+def view(found: Verification) -> View:
     """`120 pods: 118 agree, 98.3 %`."""
     whole = found.agreeing == found.compared
     tone: Tone = "good" if whole and found.compared else "warn"
@@ -75,7 +56,7 @@ def view(found: VerificationDocument) -> View:
     )
 
 
-def _about_orders(found: VerificationDocument) -> Iterator[Line]:
+def _about_orders(found: Verification) -> Iterator[Line]:
     """How the order of bindings was established, and other assumptions."""
     counts = [f"for {found.order[key]} {text}" for key, text in _ORDERS.items() if found.order.get(key)]
     if counts:
