@@ -42,16 +42,15 @@ def parse_duration(duration: str) -> float | None:
 
 
 def duration_text(nanoseconds: int) -> str:
-    """The duration in the largest units that need no fraction: 1m30s, 5s, 100ms."""
+    """The duration as Go writes it (time.Duration.String): 1m30s, 5m0s, 1.5s, 100ms."""
     if nanoseconds < 0:
         return f"-{duration_text(-nanoseconds)}"
-    for unit, length in (("ms", 10**6), ("us", 10**3), ("ns", 1)):
-        if nanoseconds % 10**9 and nanoseconds % length == 0:
-            return f"{nanoseconds // length}{unit}"
-    minutes, left = divmod(nanoseconds // 10**9, 60)
+    minutes, left = divmod(nanoseconds, 60 * 10**9)
+    units = (("ns", 1), ("µs", 10**3), ("ms", 10**6), ("s", 10**9))
+    unit, length = next((each for each in units if 0 < nanoseconds < each[1] * 1000), units[-1])
+    text = f"{left / length:.9f}".rstrip("0").rstrip(".") + unit
     hours, minutes = divmod(minutes, 60)
-    parts = ((hours, "h"), (minutes, "m"), (left, "s"))
-    return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
+    return f"{hours}h{minutes}m{text}" if hours else f"{minutes}m{text}" if minutes else text
 
 
 def seconds(duration: str) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
+from ksched_cli.config.model import duration_text
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
@@ -65,7 +66,7 @@ class WaitingPodState(Logged):
 
     def expire(self) -> None:
         plugin = min(self._pending, key=lambda each: (self.timeouts[each], each))
-        wait = go_duration(self.timeouts[plugin])
+        wait = duration_text(round(self.timeouts[plugin] * 10**9))
         self.reject(plugin, f"rejected due to timeout after waiting {wait} at plugin {plugin}")
 
 
@@ -102,17 +103,3 @@ class WaitingPods:
         for pod in self if self._pods else ():
             if pod.verdict is None and pod.deadline <= now:
                 pod.expire()
-
-
-def go_duration(seconds: float) -> str:
-    """time.Duration.String: 1m30s, 1.5s, 5m0s."""
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    text = f"{rest:.9f}".rstrip("0").rstrip(".") + "s"
-    if hours:
-        return f"{int(hours)}h{int(minutes)}m{text}"
-    if minutes:
-        return f"{int(minutes)}m{text}"
-    if 0 < seconds < 1:
-        return f"{seconds * 1000:g}ms"
-    return text
