@@ -130,6 +130,12 @@ def test_what_is_refused(version: str, fields: dict[str, Any], path: str, said: 
     assert said in mistakes("1.18", version, **fields)[path]
 
 
+@pytest.mark.parametrize("weight", [0, 1, 100])
+def test_the_bounds_of_numbers(weight: int) -> None:
+    (mine,) = profiles("1.17", "v1alpha1", hardPodAffinitySymmetricWeight=weight, bindTimeoutSeconds=0)
+    assert mine.args["InterPodAffinity"].hard_pod_affinity_weight == weight
+
+
 def test_a_minor_without_v1alpha2_refuses_its_fields() -> None:
     assert "disablePreemption" in mistakes("1.19", "v1beta1", disablePreemption=True)
 

@@ -348,7 +348,7 @@ def with_first_fields(document: dict[str, Any]) -> dict[str, Any]:
     old = {"preScore": "postFilter", "postFilter": "preScore"}
     only["plugins"] = {old.get(point, point): own for point, own in only["plugins"].items()}
     weight = _take_argument(only, INTER_POD_AFFINITY, "hardPodAffinityWeight")
-    return {**first, **only, **({"hardPodAffinitySymmetricWeight": weight} if weight else {})}
+    return {**first, **only, **({"hardPodAffinitySymmetricWeight": weight} if weight is not None else {})}
 
 
 def _taken_from_all(profiles: list[dict[str, Any]], take: Callable[[dict[str, Any]], Any]) -> Any:
@@ -394,7 +394,7 @@ def _only_profile(document: dict[str, Any], mistakes: list[Mistake]) -> dict[str
     weight = document.get("hardPodAffinitySymmetricWeight")
     if weight is not None and not (_is_number(weight) and weight <= 100):
         mistakes.append((("hardPodAffinitySymmetricWeight",), f"{weight!r} is not in the valid range [0-100]"))
-    elif weight:
+    elif weight is not None:
         config.append({"name": INTER_POD_AFFINITY, "args": {"hardPodAffinityWeight": weight}})
     source = _section(document, "algorithmSource")
     if source.get("policy"):
