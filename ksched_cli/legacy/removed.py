@@ -218,7 +218,7 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
         the node in question counts only while it is not taken away from there (FilterOutPods)."""
         cluster = self.handle.cluster
         wanted = dict(own)
-        if len(own) < len(self.args.affinity_labels) and state.has_service:
+        if state.has_service:
             here = set(cluster.usage.pods[row])
             placed = cluster.pods.node_row
             first = next((other for other in state.pods if placed[other] != row or other in here), None)

@@ -648,7 +648,6 @@ class DynamicResources(
         self._land(state)
         if state.created is not None:
             catalog.remove(state.created)
-            state.created = None
         for claim in self._current(state):
             if is_reserved_for(claim, pod.pod):
                 catalog.put(unreserved(claim, pod.pod.metadata.uid))

@@ -16,6 +16,7 @@ from ksched_cli.plugins.node_name import NodeName, NodeNameGuide
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.plugins.node_resources_fit.guide import FitGuide, lower_requests
 from ksched_cli.plugins.node_volume_limits import LimitsGuide, NodeVolumeLimits
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread, SpreadGuide
 from ksched_cli.plugins.scheduling_gates import GatesGuide
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions, VolumeUseGuide
 from tests.builders import make_node, make_pod, term
@@ -392,6 +393,30 @@ def test_no_change_meets_the_affinity_of_the_profile() -> None:
         "do not match the profile's node affinity",
     ]
     assert texts_of(AffinityGuide(), figures, Place(made.pod.pod, make_node().obj())) == []
+
+
+def test_changes_for_a_skew_are_those_of_the_hard_constraint() -> None:
+    def spread(action: str, skew: int = 1) -> dict[str, Any]:
+        wanted = {"matchLabels": {"app": "web"}}
+        return {"topologyKey": "zone", "maxSkew": skew, "whenUnsatisfiable": action, "labelSelector": wanted}
+
+    nodes = [make_node(name).label("zone", name).obj() for name in "ab"]
+    running = [make_pod(f"r{at}").label("app", "web").on(node).obj() for at, node in enumerate("aaab")]
+    pod = (
+        make_pod()
+        .label("app", "web")
+        .spec(topologySpreadConstraints=[spread("ScheduleAnyway"), spread("DoNotSchedule")])
+    )
+    figures = figures_of(make_bench(PodTopologySpread, nodes, pod.obj(), running))
+    assert [(each["matching"], each["minimum"], each["skew"]) for each in figures["constraints"]] == [(3, 1, 3)]
+    ways: Any = SpreadGuide().remedies(figures, Place(pod.obj(), nodes[0]))
+    assert [[(text, [each["path"] for each in operations]) for text, operations in way] for way in ways] == [
+        [("raise maxSkew from 1 to 3 over zone", ["/spec/topologySpreadConstraints/1/maxSkew"])],
+        [("only prefer the spread over zone", ["/spec/topologySpreadConstraints/1/whenUnsatisfiable"])],
+    ]
+    for constraints in ([], [spread("ScheduleAnyway")]):
+        pod = make_pod().spec(topologySpreadConstraints=constraints)
+        assert texts_of(SpreadGuide(), figures, Place(pod.obj(), nodes[0])) == []
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ class Victims(Struct, frozen=True):
     """Pods of one node by UID, the most important first; `pods` has them in full."""
 
     uids: tuple[str, ...]
-    pdb_violations: int = 0
+    pdb_violations: int
     pods: tuple[dict[str, Any], ...] = ()
 
 

@@ -237,21 +237,17 @@ class SpreadGuide(RejectionGuide):
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         raised, softened, fewer = [], [], []
         for broken in figures["constraints"]:
-            found = [
-                index
-                for index, each in enumerate(place.pod.spec.topology_spread_constraints)
-                if each.topology_key == broken["topologyKey"]
-                and each.when_unsatisfiable == "DoNotSchedule"
-                and each.max_skew == broken.get("maxSkew", each.max_skew)
-            ]
-            if not found:
+            # A pod has at most one hard constraint of each key.
+            wanted, constraints = (broken["topologyKey"], "DoNotSchedule"), place.pod.spec.topology_spread_constraints
+            keys = [(each.topology_key, each.when_unsatisfiable) for each in constraints]
+            if wanted not in keys:
                 return
-            for index in found:
-                softened.append(_softened(place, index, broken["topologyKey"]))
-                if "minDomains" in broken:
-                    fewer.append(_fewer_domains(place, index, broken))
-                if "skew" in broken:
-                    raised.append(_raised(place, index, broken))
+            index = keys.index(wanted)
+            softened.append(_softened(place, index, broken["topologyKey"]))
+            if "minDomains" in broken:
+                fewer.append(_fewer_domains(place, index, broken))
+            if "skew" in broken:
+                raised.append(_raised(place, index, broken))
         if fewer and len(fewer) == len(softened):
             yield fewer
         if len(raised) == len(softened):

@@ -137,8 +137,7 @@ def _of_both(part: Callable[[datetime], int], unit: str) -> Callable[[Any], int]
 
     def run(value: Any) -> int:
         if isinstance(value, Duration):
-            size = abs(value.nanos) // _UNITS[unit]
-            return size if value.nanos >= 0 else -size
+            return int(Fraction(value.nanos, _UNITS[unit]))
         return _of_date(part)(value)
 
     return run

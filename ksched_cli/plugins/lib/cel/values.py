@@ -118,8 +118,8 @@ def normalized_semver(text: str) -> str:
 
 
 def _without_zeros(part: str) -> str:
-    rest = part.lstrip("0") if len(part) > 1 else part
-    return rest if len(part) <= 1 or rest[:1].isdigit() else f"0{rest}"
+    rest = part.lstrip("0")
+    return part if len(part) < 2 else rest if rest[:1].isdigit() else f"0{rest}"
 
 
 def to_quantity(text: Any) -> CelQuantity:
