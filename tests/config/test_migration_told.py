@@ -90,6 +90,23 @@ def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
             id="labels that nobody can ask for",
         ),
         pytest.param(
+            configuration(
+                "v1beta1",
+                profiles=[
+                    {
+                        "plugins": {
+                            "filter": {
+                                "enabled": [{"name": "CinderLimits"}],
+                                "disabled": [{"name": "NodeVolumeLimits"}],
+                            }
+                        }
+                    }
+                ],
+            ),
+            "CinderLimits went away with Kubernetes 1.31",
+            id="a limit that nothing counts now",
+        ),
+        pytest.param(
             configuration("v1beta1", profiles=[{"plugins": score(("NodeResourcesMostAllocated", 5))}]),
             "profiles[0].plugins.score.enabled[0]: NodeResourcesMostAllocated (5) and NodeResourcesLeastAllocated (1) "
             "are strategies of NodeResourcesFit now, which has one: NodeResourcesMostAllocated is kept",
@@ -147,6 +164,11 @@ def test_what_cannot_be_said(document: dict[str, Any], said: str) -> None:
     assert not migration.whole
     assert said in "\n".join(str(note.problem) for note in migration.notes if note.lost)
     assert read(migration.document, minor("1.36")).profiles
+
+
+def test_a_limit_that_another_plugin_counts_now_is_not_lost() -> None:
+    plugins = {"filter": {"enabled": [{"name": "CinderLimits"}]}}
+    assert migrated(configuration("v1beta1", profiles=[{"plugins": plugins}])).whole
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,7 @@ def test_all_mistakes_at_once() -> None:
         "priorities[3].weight": "2 differs from the 1 of the others of its kind",
         "hardPodAffinitySymmetricWeight": "101 is not in the valid range [0-100]",
     }
+    assert mistakes(apiVersion="v2") == {"apiVersion": "expected a Policy of v1, got Policy of v2"}
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,6 @@ def test_all_mistakes_at_once() -> None:
     [
         pytest.param({"predicate": []}, "predicate", id="unknown field"),
         pytest.param({"priorities": [{"weight": "1"}]}, "priorities[0].weight", id="type"),
-        pytest.param({"apiVersion": "v2"}, "apiVersion", id="version"),
     ],
 )
 def test_what_is_no_policy(fields: dict[str, Any], path: str) -> None:

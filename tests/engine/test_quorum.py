@@ -247,6 +247,15 @@ def test_a_group_keeps_the_places_of_its_one_search(
     assert [scheduler.nominator.node_of(each.pod_row) for each in decisions] == nominated
 
 
+@pytest.mark.parametrize("minor", ["1.36", "1.37"])
+def test_a_pod_with_a_free_node_waits_for_the_victims_of_the_others(minor: str) -> None:
+    pods = [running("weak", "n1"), *members("1", "1", priority=10)]
+    _, decisions, decided = run(minor, (1, 1), pods, pod_group(2, 10))
+    assert decided.result == "waiting"
+    assert [each.result for each in decisions] == ["unschedulable", "unschedulable"]
+    assert decided.message in {each.message for each in decisions}
+
+
 @pytest.mark.parametrize(
     ("minor", "leaving", "message"),
     [

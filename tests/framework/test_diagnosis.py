@@ -60,6 +60,24 @@ def anew(each: NodeStatuses) -> Any:
     return summed_up(copy)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda each: each.set(1, TAINTED), id="set"),
+        pytest.param(lambda each: each.set_unknown_node("x", TAINTED), id="unknown node"),
+        pytest.param(lambda each: each.set_absent(np.ones(SIZE, dtype=np.bool_), FULL), id="absent"),
+        pytest.param(lambda each: each.take_over(other(1, TAINTED), np.array([1])), id="taken over"),
+        pytest.param(lambda each: each.forget(np.array([0])), id="forgotten"),
+    ],
+)
+def test_a_change_of_a_copy_leaves_the_first_alone(change: Callable[[NodeStatuses], None]) -> None:
+    first = other(0, FULL)
+    before = summed_up(first)
+    copy = first.copy()
+    change(copy)
+    assert summed_up(first) == before != summed_up(copy)
+
+
 @given(
     before=st.lists(CHANGES, max_size=3), of_copy=st.lists(CHANGES, max_size=2), of_first=st.lists(CHANGES, max_size=2)
 )

@@ -112,6 +112,11 @@ GENERATED = ({"name": "c0", "resourceClaimName": "made"},)
             "ResourceClaim default/made was not created for Pod default/pod (Pod is not owner)", id="made for another",
         ),
         pytest.param(
+            pod_with("pod", "template", "template", template=True,
+                     statuses=[{"name": "c0"}, {"name": "c1", "resourceClaimName": "gone"}]), [],
+            'could not find ResourceClaim "default/gone"', id="none made on purpose, and one that is gone",
+        ),
+        pytest.param(
             make_pod("pod").spec(resourceClaims=[{"name": "c0"}]).obj(), [],
             'pod "default/pod", spec.resourceClaim "c0": none of the supported fields are set', id="neither",
         ),

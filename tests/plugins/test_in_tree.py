@@ -13,7 +13,7 @@ from ksched_cli.config.load import configuration_schema, load_config
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError
 from ksched_cli.framework.interfaces import ScorePlugin
-from ksched_cli.plugins.in_tree import IN_TREE
+from ksched_cli.plugins.in_tree import IN_TREE, column_of
 from ksched_cli.releases.default_plugins import MULTI_POINT
 from ksched_cli.releases.minors import NEWEST
 from tests.package_source import PACKAGE
@@ -54,6 +54,19 @@ def load(**args: Any) -> Any:
     points, models = REGISTRY.points(), REGISTRY.models()
     made = load_config(json.dumps(document(**args)), "c", NEWEST, NEWEST.gates(), points, models)
     return made.profiles[0].args["Room"]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "column"),
+    [
+        ("NodeResourcesBalancedAllocation", "Balance"),
+        ("NodeResourcesLeastAllocated", "Least"),
+        ("NodePorts", "NodePorts"),
+        ("Mine", "Mine"),
+    ],
+)
+def test_the_heading_over_the_scores_of_a_plugin(plugin: str, column: str) -> None:
+    assert column_of(plugin) == column
 
 
 def test_every_file_and_folder_of_plugins_is_a_room() -> None:

@@ -19,7 +19,7 @@ from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 from tests.lanes import examples
-from tests.plugins.storage import claim, storage_class
+from tests.plugins.storage import claim, storage_class, with_claims
 
 TOO_MANY = ("Unschedulable", ("node(s) exceed max volume count",))
 OLD = RELEASES["1.28"]
@@ -91,6 +91,30 @@ def test_limits_where_the_node_says_nothing(kind: str, labels: dict[str, str], l
         pod = with_disks("new", kind, [f"d{index}" for index in range(count)])
         statuses = make_bench(KINDS[kind][0], [node.obj()], pod, current=OLD).statuses()
         assert statuses == ({} if count == limit else {"n": TOO_MANY})
+
+
+@pytest.mark.parametrize(
+    ("minor", "label", "limit"),
+    [
+        ("1.16", "node.kubernetes.io/instance-type", 39),
+        ("1.16", "beta.kubernetes.io/instance-type", 25),
+        ("1.17", "node.kubernetes.io/instance-type", 25),
+        ("1.17", "beta.kubernetes.io/instance-type", 25),
+    ],
+)
+def test_the_label_of_an_instance_type_by_minor(minor: str, label: str, limit: int) -> None:
+    node = make_node("n").label(label, "m5.large").obj()
+    pod = with_disks("new", "EBSLimits", [f"d{index}" for index in range(26)])
+    statuses = make_bench(EBSLimits, [node], pod, current=RELEASES[minor]).statuses()
+    assert statuses == ({} if limit > 26 else {"n": TOO_MANY})
+
+
+def test_the_claim_of_a_running_pod_may_be_gone() -> None:
+    running = [with_claims("gone", pod="r", node="n"), with_disks("s", "EBSLimits", ["b"], on="n")]
+    for limit, statuses in ((1, {"n": TOO_MANY}), (2, {})):
+        nodes = [limited("EBSLimits", "n", limit)]
+        made = make_bench(EBSLimits, nodes, with_disks("new", "EBSLimits", ["a"]), running, current=OLD)
+        assert made.statuses() == statuses
 
 
 def test_a_node_whose_volumes_are_migrated_is_left_to_the_driver() -> None:

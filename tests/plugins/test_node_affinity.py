@@ -10,8 +10,8 @@ from ksched_cli.api.selectors import compile_node_selector_term
 from ksched_cli.config.plugin_args import NodeAffinityArgs
 from ksched_cli.framework.interfaces import PreFilterResult
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.node_affinity import NodeAffinity
-from tests.builders import make_node, make_pod, term
+from ksched_cli.plugins.node_affinity import NodeAffinity, NodeAffinityReasons
+from tests.builders import PodBuilder, make_node, make_pod, term
 from tests.clusters import clusters
 from tests.harness import make_bench
 from tests.lanes import examples
@@ -143,6 +143,28 @@ def test_conflicting_names_reject_the_pod() -> None:
     fields = (("metadata.name", "In", ["a"]), ("metadata.name", "In", ["b"]))
     answer = make_bench(NodeAffinity, [make_node("a").obj()], make_pod().node_affinity(term(fields=fields)).obj())
     assert answer.pre_filter().texts == ("pod affinity terms conflict",)
+
+
+ONE, OTHER = term(("x", "Exists", [])), term(("y", "Exists", []))
+AFFINITY = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+SELECTOR = ("spec", "nodeSelector")
+
+
+@pytest.mark.parametrize(
+    ("pod", "unmet", "path"),
+    [
+        pytest.param(make_pod().node_affinity(ONE), [], (*AFFINITY, 0), id="one term"),
+        pytest.param(make_pod().node_affinity(ONE, OTHER), [], AFFINITY, id="two terms"),
+        pytest.param(make_pod().selector(z="1"), [], SELECTOR, id="a selector alone"),
+        pytest.param(make_pod().selector(z="1").node_affinity(ONE), [], (*AFFINITY, 0), id="the selector is met"),
+        pytest.param(make_pod().selector(z="1").node_affinity(ONE), ["z"], (*SELECTOR, "z"), id="it is not met"),
+        pytest.param(make_pod(), [], AFFINITY, id="neither"),
+    ],
+)
+def test_the_field_of_an_affinity(pod: PodBuilder, unmet: list[str], path: tuple[str | int, ...]) -> None:
+    field = NodeAffinityReasons.unmatched.field
+    assert field is not None
+    assert field(pod.obj(), (), {"nodeSelector": [{"key": each} for each in unmet]}) == path
 
 
 def test_skips_a_pod_without_wishes() -> None:

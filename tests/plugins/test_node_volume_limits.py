@@ -46,8 +46,12 @@ def bench(pod: Any, running: list[Any], *objects: Any) -> Bench:
         pytest.param("a", "", [csi_node("n", 1), attachment("x", "n", "pv-b")], True, id="an attachment counts"),
         pytest.param("a", "b", [csi_node("n", 2), attachment("x", "n", "pv-b")], False, id="attached by a known pod"),
         pytest.param("a", "", [csi_node("n", 1), attachment("x", "m", "pv-b")], False, id="attached elsewhere"),
+        pytest.param("a", "", [csi_node("n", 1), attachment("w", "n", "gone"), attachment("x", "n", "pv-b")], True,
+                     id="after the attachment of a volume that is gone"),
+        pytest.param("a", "", [csi_node("n", 1), volume("nfs", nfs={}), attachment("w", "n", "nfs")], False,
+                     id="attached without CSI"),
     ],
-)
+)  # fmt: skip
 def test_limits(wanted: str, running: str, objects: list[Any], exceeded: bool) -> None:
     others = [with_claims(*running, pod="r", node="n")] if running else []
     assert bench(with_claims(*wanted), others, *objects).statuses() == ({"n": EXCEEDED} if exceeded else {})

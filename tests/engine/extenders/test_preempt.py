@@ -122,8 +122,10 @@ def test_nonsense_ends_the_search(answer: Any, problem: str) -> None:
 
 @pytest.mark.parametrize(("answer", "problem"), NONSENSE[:2] + NONSENSE[3:])
 def test_one_that_may_be_passed_over_is(answer: Any, problem: str) -> None:
-    with Service({"preempt": answer}) as service:
-        assert preempt(extender(service.url, ignorable=True, **PREEMPTING)) == ("a", ["weak"], 0)
+    with Service({"preempt": answer}) as service, Service({"preempt": victims_on("c")}) as second:
+        passed_over = extender(service.url, ignorable=True, **PREEMPTING)
+        assert preempt(passed_over) == ("a", ["weak"], 0)
+        assert preempt(passed_over, extender(second.url, ignorable=True, **PREEMPTING)) == ("c", ["strong"], 0)
 
 
 def test_of_one_that_may_be_passed_over_nodes_without_victims_are_left_out() -> None:

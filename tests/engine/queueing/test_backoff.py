@@ -94,6 +94,7 @@ def test_due_is_the_first_whole_second_that_lets_the_pod_go(count: int, added: f
     queue._clock.now = due
     assert not let_go_before
     assert due == int(due)
+    assert due > added
     assert queue.pop_completed() == [pod]
 
 

@@ -112,6 +112,27 @@ def test_which_pods_of_a_group_are_tried(min_count: int | None, pods: str, befor
     assert found == {"1.36": before, "1.37": now}
 
 
+@pytest.mark.parametrize(
+    ("pods", "before", "now"),
+    [
+        pytest.param("xy", "x", "xy", id="two of a group are gated"),
+        pytest.param("xp", "px", "px", id="one of a group is gated"),
+        pytest.param("xz", "x", "x", id="one of another group is gated"),
+        pytest.param("bx", "b", "b", id="a pod of no group"),
+    ],
+)
+def test_which_pods_are_let_in_with_the_first(pods: str, before: str, now: str) -> None:
+    made = [make_pod(name).gate("wait").obj() if name == "b" else _made(name) for name in pods]
+    found = {}
+    for minor, gates in GATES_OF_MINOR.items():
+        objects = [group(), group("other")]
+        scheduler = make_scheduler(nodes_with(9), made, objects=objects, gates=gates, current=RELEASES[minor])
+        queue, infos = scheduler.enqueue(), scheduler.cluster.pods.infos
+        scheduler.let_in(queue, next(row for row, info in enumerate(infos) if info.name == pods[0]))
+        found[minor] = "".join(sorted(infos[row].name for row in queue.active))
+    assert found == {"1.36": before, "1.37": now}
+
+
 def test_what_a_pod_is_held_back_with_names_the_other() -> None:
     pods = [_made("p"), _made("x")]
     current, gates = RELEASES["1.37"], GATES_OF_MINOR["1.37"]

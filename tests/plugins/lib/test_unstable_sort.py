@@ -119,6 +119,13 @@ def test_ties_end_where_sort_slice_of_go_leaves_them(values: list[int], expected
     assert sorted_indexes(values) == [int(each) for each in expected.split()]
 
 
+def test_a_part_that_is_turned_round_keeps_its_pivot() -> None:
+    sorting = UnstableSort([*range(5), *range(60, 0, -1)], lambda left, right: left < right)
+    pivot, increasing = sorting.choose_pivot(5, 65)
+    assert sorting.data == [*range(5), *range(1, 61)]
+    assert (sorting.data[pivot], increasing) == (30, True)
+
+
 def test_an_order_that_contradicts_itself_ends_all_the_same() -> None:
     def always(left: Any, right: Any) -> bool:
         return True

@@ -69,11 +69,15 @@ def attribute(rest: str) -> str:
         pytest.param("semver('1.0.0-rc.1').isLessThan(semver('1.0.0'))", True, id="a pre-release comes first"),
         pytest.param("semver('1.0.0-rc.9').isLessThan(semver('1.0.0-rc.10'))", True, id="pre-release numbers"),
         pytest.param("semver('v1.2', true) == semver('1.2.0')", True, id="normalised version"),
+        pytest.param("semver('0.01.00', true) == semver('0.1.0')", True, id="leading zeros and a zero"),
+        pytest.param("semver('1.0.00-rc', true) == semver('1.0.0-rc')", True, id="a zero before a pre-release"),
         pytest.param("isSemver('1.2')", False, id="not a strict version"),
         pytest.param("isSemver('1.2', true)", True, id="a version when normalised"),
         pytest.param(f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) == 0', True, id="quantity"),
         pytest.param(f'device.capacity["{DRIVER}"].memory == quantity("40960Mi")', True, id="quantities of one value"),
         pytest.param(f'device.capacity["{DRIVER}"].memory.isLessThan(quantity("1Ti"))', True, id="less"),
+        pytest.param('quantity("1k").isLessThan(quantity("1000"))', False, id="not less than its equal"),
+        pytest.param('quantity("1k").isGreaterThan(quantity("1000"))', False, id="not greater than its equal"),
         pytest.param('quantity("1").add(quantity("500m")) == quantity("1500m")', True, id="add"),
         pytest.param('quantity("3").sub(1).asInteger() == 2', True, id="subtract an int"),
         pytest.param('quantity("-1").sign() == -1', True, id="sign"),
@@ -171,6 +175,9 @@ def test_logic_looks_past_errors(expression: str, expected: bool) -> None:
         pytest.param("'a'.matches('(?=a)' + '')", "invalid or unsupported Perl syntax", id="RE2 has no lookahead"),
         pytest.param(attribute("?nothing.value() == 1"), "optional.none() dereference", id="an empty optional"),
         pytest.param("semver('1.0-rc', true) == semver('1.0.0')", "short version cannot contain", id="short version"),
+        pytest.param(
+            "semver('x', true) == semver('1.0.0')", 'major number "x"', id="no number that could be normalised"
+        ),
         pytest.param("[].min() == 1", "min called on empty list", id="nothing to choose from"),
     ],
 )

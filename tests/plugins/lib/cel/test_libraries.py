@@ -104,7 +104,7 @@ def test_addresses(expression: str) -> None:
         pytest.param("['b', 'a'].sort() == ['a', 'b'] && [].sort() == []", id="sort texts and nothing"),
         pytest.param("[1, 2, 1, dyn(1.0)].distinct() == [1, 2]", id="distinct"),
         pytest.param("[1, 2, 3].reverse() == [3, 2, 1]", id="reverse"),
-        pytest.param("lists.range(3) == [0, 1, 2]", id="range"),
+        pytest.param("lists.range(3) == [0, 1, 2] && lists.range(0) == []", id="range"),
         pytest.param("[1, 2].first().value() == 1 && [1, 2].last().value() == 2", id="ends"),
         pytest.param("![].first().hasValue()", id="no end"),
         pytest.param("[optional.of(1), optional.none()].unwrapOpt() == [1]", id="values that are there"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.plugins.lib.devices.inventory import Features
+from ksched_cli.releases.minors import nearest_release
 from tests.plugins.lib.devices.resources import (
     DRIVER,
     GPU,
@@ -233,6 +234,19 @@ def test_a_claim_has_to_choose_again_for_the_next_one() -> None:
     only_x = selectors(f'device.attributes["{DRIVER}"].kind == "x"')
     claims = [make_claim("a", asking("6")), make_claim("b", asking("6", "p", selectors=only_x), asking("4", "q"))]
     assert allocate(claims, [GPU, kinds]) == [["r=e"], ["p=d", "q=d"]]
+
+
+@pytest.mark.parametrize("minor", ["1.36.2", "1.36.3"])
+def test_a_share_that_is_given_back_leaves_those_of_others(minor: str) -> None:
+    """The other amount of the device is zero in every share."""
+    x = shared("d", **kind("x"))
+    x["capacity"]["links"] = {"value": "10", "requestPolicy": ZERO}
+    only_x = selectors(f'device.attributes["{DRIVER}"].kind == "x"')
+    claims = [
+        make_claim("a", asking("6", selectors=only_x)),
+        make_claim("b", asking("4", "p"), asking("6", "q", selectors=only_x)),
+    ]
+    assert allocate(claims, [GPU, slice_of(x, shared("e", **kind("y")))], release=nearest_release(minor)) is None
 
 
 def test_shares_pay_for_a_devices_counters_once() -> None:
