@@ -262,6 +262,9 @@ def test_size_and_consolidate_take_shapes_from_the_node_pools(
 ) -> None:
     cluster = write(tmp_path / "cluster.json", node_pool(), *managed(), *running_on("old"), *map(pending, "abcdef"))
     arguments = ("--from", cluster, "--instance-types", catalog)
+    # An offering without a price is no shape.
+    offerings = [{"zone": "a", "capacityType": "spot"}, *TYPE["offerings"]]
+    Path(catalog).write_text(json.dumps({"instanceTypes": [{**TYPE, "offerings": offerings}]}))
     found = document_of(capsys, "size", *arguments)
     assert [(each["shape"], each["count"], each["cost"]) for each in found["nodes"]] == [("small", 1, "0.1")]
     found = document_of(capsys, "consolidate", *arguments)

@@ -76,6 +76,27 @@ def test_the_cloud_of_a_dump(capsys: pytest.CaptureFixture[str]) -> None:
     assert "built-in table" in document["coverage"]["autoscalerAssumed"][0]
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_settings_of_a_node_class_count_if_it_is_the_only_one(
+    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubelet = {"kubelet": {"maxPods": 20}}
+    classes = [
+        {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": name}, "spec": kubelet}
+        for name in "ab"[:number]
+    ]
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n", "labels": {"topology.kubernetes.io/zone": "us-east-1a"}},
+        "spec": {"providerID": "aws:///us-east-1a/i-0"},
+    }
+    document = listed(capsys, "--from", write_list(tmp_path / "cluster.json", node, *classes), "m6i.xlarge")
+    assert document["instanceTypes"][0]["capacity"]["pods"] == ("20" if number == 1 else "58")
+    text = "the input has 2 NodeClasses: sizes are those of a NodeClass without settings"
+    assert (text in document["coverage"]["autoscalerAssumed"]) == (number == 2)
+
+
 def test_an_unknown_price_of_azure_is_no_price(capsys: pytest.CaptureFixture[str]) -> None:
     document = listed(capsys, "--cloud", "azure", "--region", "westeurope")
     unknown = [each for each in document["instanceTypes"] if each["offerings"][0]["price"] == 999]

@@ -131,6 +131,8 @@ def test_hpa_without_an_autoscaler_is_a_mistake(tmp_path: Path, capsys: pytest.C
     assert "the input has no autoscaler" in capsys.readouterr().err
     assert run(["simulate", *written(tmp_path, workload(2, 2)), "--hpa", "most"]) == 2
     assert "write min or max" in capsys.readouterr().err
+    run(["simulate", *written(tmp_path, [autoscaler(1, 6)]), "--hpa", "max"])
+    assert "scales Deployment default/w, which is not in the input" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

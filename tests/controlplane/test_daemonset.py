@@ -39,6 +39,16 @@ def test_a_new_node_gets_one() -> None:
     assert control_plane.run().nodes_of("agent") == ["node-1+", "node-2+", "node-3+"]
 
 
+def test_a_selector_that_cannot_be_read_selects_no_node() -> None:
+    broken = {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [broken]}}
+    control_plane = ControlPlane(*nodes(1))
+    control_plane.api.create(
+        make("DaemonSet", "agent", template=template("agent", affinity={"nodeAffinity": required}))
+    )
+    assert control_plane.run().nodes_of("agent") == []
+
+
 @pytest.mark.parametrize(
     ("taint", "tolerations", "on_new_node", "stays"),
     [

@@ -57,6 +57,8 @@ def in_order(pods: list[Pod], count: int, related: list[Pod] | None = None, draw
         pytest.param(restarted("z", 3), restarted("a", 1), id="restarted more often"),
         pytest.param(restarted("z", 3, "initContainerStatuses"), restarted("a", 1, "initContainerStatuses"), id="its sidecar restarted more often"),
         pytest.param(running("z").created(NEW), running("a").created(OLD), id="the younger"),
+        pytest.param(running("z").created(""), running("a"), id="one without a date before one with"),
+        pytest.param(running("z").status(conditions=[{"type": "Ready", "status": "True"}]), running("a"), id="ready since no date"),
     ],
 )  # fmt: skip
 def test_order(first: PodBuilder, second: PodBuilder) -> None:

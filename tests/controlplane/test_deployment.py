@@ -164,6 +164,15 @@ def test_reconcile_old_replica_sets(
     assert sizes_of(plane)[1] == expected
 
 
+def test_a_replica_set_that_is_deleted_is_created_again() -> None:
+    control_plane = rested(*nodes(2), make("Deployment", "web", replicas=2))
+    (old,) = control_plane.store.of(ReplicaSet)
+    control_plane.api.delete(old)
+    control_plane.run()
+    assert [each.metadata.name for each in control_plane.store.of(ReplicaSet)] == [old.metadata.name]
+    assert len(control_plane.pods()) == 2
+
+
 def test_recreate_waits_for_the_last_old_pod() -> None:
     plane = rested(*nodes(2), make("Deployment", "web", replicas=2, strategy={"type": "Recreate"}))
     plane.change("Deployment", "web", template=template("web", NEW))

@@ -174,6 +174,7 @@ def test_an_element_of_the_live_list_stays_before_the_one_that_it_was_before() -
         pytest.param({"command": []}, False, id="an empty list"),
         pytest.param({"resources": {"requests": {"cpu": 1}}}, False, id="a field of the typed object"),
         pytest.param({"terminationMessagePolicy": "File"}, False, id="a default"),
+        pytest.param({"imagePullPolicy": "Always"}, True, id="not the default of a tag"),
     ],
 )
 def test_templates_that_differ_in_fields_of_no_typed_object(fields: Any, differs: bool) -> None:

@@ -123,6 +123,16 @@ def test_a_revision_that_is_older_than_the_input_is_read_from_its_pods() -> None
     assert {name: revision_of(control_plane.pod(name)) for name in names} == names
 
 
+def test_a_set_that_is_created_again_has_no_earlier_revision() -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=2, updateStrategy=strategy))
+    control_plane.api.delete(control_plane.object("StatefulSet", "db"))
+    control_plane.run()
+    again = make("StatefulSet", "db", replicas=2, updateStrategy=strategy, template=template("db", "app:v2"))
+    control_plane.api.create(again)
+    assert control_plane.run().revisions() == {"db-0": "app:v2", "db-1": "app:v2"}
+
+
 def test_scaling_down_deletes_from_the_highest_one_at_a_time() -> None:
     control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=4))
     control_plane.change("StatefulSet", "db", replicas=1)

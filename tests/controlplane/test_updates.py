@@ -305,8 +305,8 @@ def storage_class(**more: Any) -> dict[str, Any]:
     return {**STORAGE, "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate", **more}
 
 
-def device_claim(count: int) -> dict[str, Any]:
-    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count}
+def device_claim(**devices: Any) -> dict[str, Any]:
+    exactly = {"deviceClassName": "gpu", **devices}
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -418,7 +418,7 @@ UPDATES = {
         "preemptionPolicy",
         {**PRIORITY, "description": "other"},
     ),
-    "devices of a claim": (device_claim(1), device_claim(2), "spec", device_claim(1)),
+    "devices of a claim": (device_claim(allocationMode="ExactCount", count=1), device_claim(count=2), "spec", device_claim()),
     "scopes of a quota": (
         quota("BestEffort"),
         quota("NotBestEffort"),
@@ -463,7 +463,7 @@ def test_an_update_is_refused_and_its_twin_is_taken(
             id="a claim",
         ),
         pytest.param({**storage_class(parameters={"a": "b"}), "mountOptions": ["ro"]}, id="a class"),
-        pytest.param(device_claim(2), id="devices"),
+        pytest.param(device_claim(allocationMode="ExactCount", count=2), id="devices"),
         pytest.param(template_of_claims(labels={"a": "b"}) | {"status": {"replicas": 0}}, id="a set"),
     ],
 )

@@ -459,6 +459,7 @@ PLAIN = owned("web-0")
         pytest.param(HEALTHY, [budget(labels={"app": "other"}, status=(1, 1, 1, 0))], "", id="a budget of others"),
         pytest.param(UNREADY, [budget(status=(1, 1, 2, 0))], "", id="unready, and the others are healthy"),
         pytest.param(UNREADY, [budget(status=(0, 1, 1, 0))], "The disruption budget web needs 1 healthy pods and has 0 currently", id="unready, and too few are healthy"),
+        pytest.param(UNREADY, [budget(status=(0, 0, 1, 0))], "The disruption budget web needs 0 healthy pods and has 0 currently", id="unready, and no pod has to be healthy"),
         pytest.param(UNREADY, [budget(status=(0, 1, 1, 0), unhealthyPodEvictionPolicy="AlwaysAllow")], "", id="unready may always go"),
         pytest.param(UNREADY, [budget(status=(0, 1, 1, 0), unhealthyPodEvictionPolicy="IfHealthyBudget")], "The disruption budget web needs 1 healthy pods and has 0 currently", id="the default policy by name"),
         pytest.param(PENDING, [budget(status=(1, 1, 1, 0)), budget("two", status=(1, 1, 1, 0))], "", id="not running yet"),

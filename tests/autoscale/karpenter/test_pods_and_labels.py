@@ -11,6 +11,8 @@ import pytest
 from ksched_cli.api.core import NodeSelectorRequirement
 from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.autoscale.karpenter.labels import AWS, PLAIN, Provider, requirement_problems
+from ksched_cli.autoscale.karpenter.messages import Criteria, TypesError
+from ksched_cli.autoscale.karpenter.requirements import LabelRequirements
 from ksched_cli.autoscale.karpenter.state import BlockingBudgets, is_protected
 from tests.builders import PodBuilder, make_pod
 
@@ -143,3 +145,32 @@ def test_budgets_that_allow_no_eviction(budgets: list[PodDisruptionBudget], pod:
     if "app" not in pod.data["metadata"].get("labels", {}):
         pod = pod.label("app", "a")
     assert BlockingBudgets(budgets).is_fully_blocked(pod.obj(), NOW) is blocked
+
+
+@pytest.mark.parametrize(
+    ("met", "text"),
+    [
+        pytest.param("", "met the scheduling requirements or had enough resources or had a required offering", id="none"),
+        pytest.param("O", "met the scheduling requirements or had enough resources", id="the offering only"),
+        pytest.param("R", "had enough resources or had a required offering", id="the requirements only"),
+        pytest.param("FO FO", "no instance type met all requirements", id="all but the requirements"),
+        pytest.param("RO RO", "no instance type has enough resources", id="all but the resources"),
+        pytest.param("RF RF", "no instance type has the required offering", id="all but the offering"),
+        pytest.param(
+            "RFO RF FO", "which met the scheduling requirements and had enough resources, had a required offering", id="never all three"
+        ),
+        pytest.param(
+            "RFO FO RO", "which had enough resources and the required offering met the scheduling requirements", id="FO"
+        ),
+        pytest.param(
+            "RFO RO", "which met the scheduling requirements and the required offering had the required resources", id="RO"
+        ),
+        pytest.param("RFO", "no instance type met the requirements/resources/offering tuple", id="no pair"),
+    ],
+)  # fmt: skip
+def test_why_no_instance_type_is_left(met: str, text: str) -> None:
+    """`met`: what some instance type met of requirements, resources that fit, and offering; and the pairs."""
+    single, *pairs = met.split(" ") if met else [""]
+    criteria = Criteria(*(each in single for each in "RFO"), *(each in pairs for each in ("RF", "RO", "FO")))
+    error = str(TypesError(criteria, LabelRequirements(()), {}, {}, {}))
+    assert f"{text}, requirements=" in error

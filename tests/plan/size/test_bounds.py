@@ -56,6 +56,13 @@ def test_patterns_have_one_of_two_classes_that_cannot_share_a_node() -> None:
     assert sorted(patterns) == [(0, 1), (1, 0)]
 
 
+def test_a_problem_without_some_pods_has_no_turn_for_them() -> None:
+    sizes = {"a": "1", "b": "1", "c": "1", "d": "2"}
+    _, problem = survey(*(pending(name, cpu=cpu, memory="1Gi") for name, cpu in sizes.items()))
+    fewer = problem.without({problem.classes[at].pods[0] for at in range(2)})
+    assert sorted((each.demand, fewer.turns.count(at)) for at, each in enumerate(fewer.classes)) == [(0, 0), (2, 2)]
+
+
 @pytest.mark.parametrize("pods", [1, 2, 3])
 def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
     trials, problem = survey(*(pending(f"p{at}", cpu="8", memory="1Gi") for at in range(pods)))

@@ -192,6 +192,8 @@ def test_anti_affinity_that_no_purchase_satisfies(greedy: bool) -> None:
 def test_pods_with_the_same_host_port() -> None:
     objects = [make_pod(f"p{at}").host_port(80).doc() for at in range(3)]
     objects += [make_pod(f"q{at}").requests(cpu="1").host_port(80).doc() for at in range(2)]
+    # A pod with another port shares a node with one of them.
+    objects.append(make_pod("r").requests(cpu="1").host_port(81).doc())
     assert bought(size(objects, SMALL, LARGE)) == {"small": 5}
 
 
