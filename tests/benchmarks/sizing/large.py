@@ -9,6 +9,7 @@ from typing import Any
 from tests.benchmarks.sizing.instances import ZONE, Instance, node_of
 
 LARGE = 10
+MIXED = 13
 POOL = "pool"
 _ZONES = ("eu-1a", "eu-1b", "eu-1c")
 # GiB of memory for a vCPU, and the price of a vCPU and hour, as public price lists have them; and the pool of the family.
@@ -59,6 +60,24 @@ def large(number: int) -> Instance:
             each["zones"] = list(_ZONES[:2])
     objects = cluster(draw, nodes=5 * number, pending=150 + 50 * number, workloads=8 + 2 * number)
     return Instance(f"large-{number:02}", tuple(objects), offered)
+
+
+def mixed(number: int) -> Instance:
+    """The first eight have nodes with room for some pods, each second of them with pools; the others have no nodes. Without
+    pools every pod fits on every shape, so that a part has 8 to 12 shapes."""
+    has_room, pools = number < 8, number < 8 and number % 2 == 1
+    step = number // 2 if has_room else number - 8
+    draw = random.Random(f"roomy-{step}")
+    offered = catalog(draw, 8 + step)
+    nodes = 4 + 3 * step if has_room else 0
+    objects = []
+    for each in cluster(draw, nodes, pending=120 + 40 * step, workloads=6 + 2 * step):
+        if has_room and each["metadata"]["name"].startswith("run-") and draw.random() < 0.3:
+            continue
+        if not pools:
+            each["spec"].pop("nodeSelector", None)
+        objects.append(each)
+    return Instance(f"mixed-{number:02}", tuple(objects), offered)
 
 
 def cluster(draw: random.Random, nodes: int, pending: int, workloads: int) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from ksched_cli.plan.size.search import SetCompletion
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, pending, shape
+from tests.plan.size.test_first_fit import problem as packing
 
 pytest.importorskip("highspy")
 
@@ -54,6 +55,12 @@ def test_patterns_have_one_of_two_classes_that_cannot_share_a_node() -> None:
     patterns = maximal_patterns(problem, choice_of(problem, "small"), 100)
     assert patterns is not None
     assert sorted(patterns) == [(0, 1), (1, 0)]
+
+
+def test_the_best_pattern_has_one_of_three_classes_that_cannot_share_a_node() -> None:
+    made = packing([(2, 1, 1)] * 3, [(5, 9, 9)], [(0, 1), (0, 2), (1, 2)], 2)
+    worth, pattern = PatternPricing(made, time.perf_counter() + 20).best_pattern(0, np.ones(3))
+    assert (worth, sorted(pattern)) == (2, [0, 0, 2])
 
 
 def test_a_problem_without_some_pods_has_no_turn_for_them() -> None:

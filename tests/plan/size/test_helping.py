@@ -36,6 +36,12 @@ def test_no_node_helps() -> None:
     assert (found.shape, len(found.reasons)) == ("", 4)
 
 
+def test_a_node_that_an_earlier_pod_takes_does_not_help() -> None:
+    found = helping("p", pending("a", cpu="6"), pending("p", cpu="4"))
+    assert found is not None
+    assert (found.shape, found.reasons["fit"]) == ("", "0/2 nodes are available: 2 Insufficient cpu.")
+
+
 def test_a_pod_that_needs_no_node() -> None:
     assert helping("p", pending("p", cpu="500m")) is None
 
