@@ -36,6 +36,21 @@ def bound(node: str = "n1", cpu: str = "1", name: str = "p", **spec: Any) -> dic
     return pod
 
 
+def test_the_overhead_of_a_runtime_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runtime = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "sandbox"},
+        "handler": "h",
+        "overhead": {"podFixed": {"cpu": "1m"}},
+    }
+    pods = [bound(cpu=cpu, runtimeClassName="sandbox") for cpu in ("1999m", "2")]
+    assert [checked(tmp_path, capsys, pod, dump=(LINUX, OLD, runtime)) for pod in pods] == [
+        (0, []),
+        (1, [("KS205", "OutOfcpu")]),
+    ]
+
+
 @pytest.mark.parametrize(
     ("pod", "reason"),
     [

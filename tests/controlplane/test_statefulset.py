@@ -125,8 +125,13 @@ def test_a_revision_that_is_older_than_the_input_is_read_from_its_pods() -> None
 
 def test_a_set_that_is_created_again_has_no_earlier_revision() -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
-    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=2, updateStrategy=strategy))
-    control_plane.api.delete(control_plane.object("StatefulSet", "db"))
+    before = rested(*nodes(2), make("StatefulSet", "db", replicas=2, updateStrategy=strategy))
+    current = {"currentRevision": revision_of(before.pod("db-0"))}
+    there = make("StatefulSet", "db", status=current, replicas=2, updateStrategy=strategy)
+    control_plane = ControlPlane(*nodes(2), *before.store.of(Pod), there)
+    control_plane.api.delete(there)
+    for name in ("db-0", "db-1"):
+        control_plane.api.delete(control_plane.pod(name))
     control_plane.run()
     again = make("StatefulSet", "db", replicas=2, updateStrategy=strategy, template=template("db", "app:v2"))
     control_plane.api.create(again)

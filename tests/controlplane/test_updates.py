@@ -418,7 +418,12 @@ UPDATES = {
         "preemptionPolicy",
         {**PRIORITY, "description": "other"},
     ),
-    "devices of a claim": (device_claim(allocationMode="ExactCount", count=1), device_claim(count=2), "spec", device_claim()),
+    "devices of a claim": (
+        device_claim(allocationMode="ExactCount", count=1),
+        device_claim(count=2),
+        "spec",
+        device_claim(),
+    ),
     "scopes of a quota": (
         quota("BestEffort"),
         quota("NotBestEffort"),

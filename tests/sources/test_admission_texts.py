@@ -156,6 +156,8 @@ def test_quotas(pod: PodBuilder, objects: list[Any], expected: str) -> None:
     assert verdict(pod, *objects)[1] == (f"ResourceQuota: {expected}" if expected else "")
 
 
+EVERY = {"key": "a", "operator": "Exists", "effect": "NoExecute"}
+ONE = {"key": "a", "operator": "Equal", "value": "1", "effect": "NoExecute"}
 TOLERANT = {"key": "a", "operator": "Equal", "value": "1", "effect": "NoSchedule"}
 
 
@@ -170,8 +172,12 @@ TOLERANT = {"key": "a", "operator": "Equal", "value": "1", "effect": "NoSchedule
         pytest.param([TOLERANT], [{**TOLERANT, "effect": ""}], ["a"], id="every effect"),
         pytest.param(
             [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}],
-            [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 9}], ["a"], id="for longer",
+            [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 9}], ["a9"], id="for longer",
         ),
+        pytest.param([{**EVERY, "tolerationSeconds": 9}], [{**ONE, "tolerationSeconds": 9}], ["a9"], id="a wider one for as long"),
+        pytest.param([{**EVERY, "tolerationSeconds": 5}], [{**ONE, "tolerationSeconds": 9}], ["a5", "a9"], id="not for as long"),
+        pytest.param([{**EVERY, "tolerationSeconds": 5}], [ONE], ["a5", "a"], id="not for ever"),
+        pytest.param([EVERY], [{**ONE, "tolerationSeconds": 9}], ["a"], id="a wider one for ever"),
     ],
 )  # fmt: skip
 def test_tolerations_of_a_runtime(own: list[Any], given: list[Any], left: list[str]) -> None:
@@ -179,9 +185,7 @@ def test_tolerations_of_a_runtime(own: list[Any], given: list[Any], left: list[s
     pod, refusal = verdict(make_pod().spec(tolerations=own, runtimeClassName="sandbox"), chosen)
     assert refusal == ""
     found = [each for each in pod.spec.tolerations if not each.key.startswith("node.kubernetes.io/")]
-    assert [each.key for each in found] == left
-    if len(left) == 1 and "tolerationSeconds" in given[0]:
-        assert found[0].toleration_seconds == 9
+    assert [f"{each.key}{each.toleration_seconds or ''}" for each in found] == left
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.plan.run.run import Run
+from ksched_cli.plan.size.bounds import components
 from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import PackingProblem
-from ksched_cli.plan.size.program import PatternPricing, maximal_patterns
+from ksched_cli.plan.size.program import PatternPricing, PurchaseProgram, maximal_patterns
 from ksched_cli.plan.size.results import SearchSettings
-from ksched_cli.plan.size.search import SetCompletion
+from ksched_cli.plan.size.search import PartSearch, SetCompletion
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, pending, shape
@@ -63,6 +65,38 @@ def test_the_best_pattern_has_one_of_three_classes_that_cannot_share_a_node() ->
     assert (worth, sorted(pattern)) == (2, [0, 0, 2])
 
 
+def test_quick_patterns_are_worth_more_than_asked() -> None:
+    pricing = PatternPricing(packing([(2, 1, 1)], [(5, 9, 9)], [], 9), time.perf_counter() + 20)
+    assert [pricing.quick_patterns(0, np.ones(1), least) for least in (1.9, 2.0)] == [[(2,)], []]
+
+
+@pytest.mark.parametrize(
+    ("worth", "penalty", "bound"), [(10, 0, 100), (20, 0, 50), (20, 10, 100), (20, 5, 67)], ids=str
+)
+def test_a_bound_is_scaled_until_no_pattern_is_worth_more_than_its_price(worth: int, penalty: int, bound: int) -> None:
+    program = PurchaseProgram(packing([(1, 1, 1)], [(10, 4, 4)], [], 9), time.perf_counter() + 20, 0)
+    program._raise_bound(100.0, [worth], [penalty])
+    assert program.bound == bound
+
+
+def test_the_bound_counts_with_limits() -> None:
+    """Two pods on cheap nodes, of which there are two, and one on a node at 10."""
+    made = packing([(3, 4, 4)], [(1, 4, 4), (10, 5, 5)], [], 9)
+    cheap, dear = made.choices
+    program = PurchaseProgram(replace(made, choices=(replace(cheap, limit=2), dear)), time.perf_counter() + 20, 0)
+    program.relax()
+    assert program.bound == 12
+
+
+def test_a_part_is_searched_past_sets_that_hold_less() -> None:
+    """Five small nodes have the cores for six pods and hold five of them."""
+    _, problem = survey(*(pending(f"p{at}", cpu="1500m", memory="1Gi") for at in range(6)))
+    (part,) = components(problem)
+    small, large = (choice_of(problem, name) for name in ("small", "large"))
+    search = PartSearch(part, {large: 3}, 0, SearchSettings())
+    assert [*search.cheaper(time.perf_counter() + 20)][-1] == {small: 1, large: 1}
+
+
 def test_a_problem_without_some_pods_has_no_turn_for_them() -> None:
     sizes = {"a": "1", "b": "1", "c": "1", "d": "2"}
     _, problem = survey(*(pending(name, cpu=cpu, memory="1Gi") for name, cpu in sizes.items()))
@@ -76,3 +110,6 @@ def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
     mender = SetCompletion(trials, problem, time.perf_counter() + 20, SearchSettings())
     mender.state.cost = 1_000_000
     assert mender._forecast_mended({}) == {choice_of(problem, "large"): pods}
+    more = mender._one_more(mender._attempt({}))
+    assert more is not None
+    assert {shape.name: count for shape, count in more.counts.items()} == {"large": 1}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.plan.size.catalog import NodeShape
 from ksched_cli.plan.size.problem import ForecastNodes, GreedyBuyer, PackingProblem, PodClass, ShapeChoice
 from tests.lanes import examples
 
@@ -29,7 +30,8 @@ def problem(
         most = tuple(
             min(cap, *(has // asked for has, asked in zip(free, each.requests, strict=True))) for each in classes
         )
-        choices.append(ShapeChoice((), price, tuple(free), tuple(free), most, None))
+        named = NodeShape(f"s{len(choices)}", Decimal(price), {})
+        choices.append(ShapeChoice((named,), price, tuple(free), tuple(free), most, None))
     return PackingProblem(
         tuple(classes), tuple(choices), (), frozenset(rivals), Decimal(1), (), NO_NODES, NO_NODES, False
     )

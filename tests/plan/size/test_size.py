@@ -308,6 +308,15 @@ def test_the_next_cheaper_set_is_there_with_the_pod_that_fails() -> None:
     assert "Insufficient" in found.cheaper.message
 
 
+def test_the_next_cheaper_set_is_one_that_the_search_has_rejected() -> None:
+    """The first two pods are spread over the two nodes, so that none has room for the last."""
+    objects = [pending(name, cpu=cpu, memory="1Gi") for name, cpu in (("a", "2"), ("b", "2"), ("c", "4"))]
+    found = size(objects, shape("four", 2, cpu="4"), shape("eight", 5, cpu="8"))
+    assert bought(found) == {"eight": 1}
+    assert found.cheaper is not None
+    assert (found.cheaper.nodes, found.cheaper.pod) == ({"four": 2}, "default/c")
+
+
 requests = st.fixed_dictionaries(
     {"cpu": st.sampled_from(("500m", "1", "1500m", "3")), "memory": st.sampled_from(("1Gi", "3Gi", "9Gi"))}
 )
