@@ -11,7 +11,10 @@ from ksched_cli.cli.main import run
 from ksched_cli.plan.reasons.typos import selector_typos
 from tests.builders import make_node, make_pod, write_list
 
-LABELS = [{"disk-type": "ssd", "pool": "general"}, {"disk-type": "hdd", "pool": "memory"}]
+LABELS = [
+    {"disk-type": "ssd", "pool": "general", "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"},
+    {"disk-type": "hdd", "pool": "memory"},
+]
 
 
 def term(key: str, operator: str, *values: str) -> dict[str, Any]:
@@ -45,6 +48,26 @@ def term(key: str, operator: str, *values: str) -> dict[str, Any]:
             id="a term",
         ),
         pytest.param({"affinity": term("pool", "In", "memry", "general")}, [], id="one value of the term is there"),
+        pytest.param(
+            {"affinity": term("disk-typ", "In", "ssd")},
+            ["no node has the label disk-typ: did you mean disk-type?"],
+            id="a key of a term",
+        ),
+        pytest.param(
+            {"affinity": term("pool", "In", "nothing", "memori")},
+            ["no node has pool=memori: did you mean pool=memory?"],
+            id="the second value of a term",
+        ),
+        pytest.param({"affinity": term("unlike", "In", "x")}, [], id="no key is near a term"),
+        pytest.param(
+            {"nodeSelector": {"gpu": "yes", "kubernetes.io/os": "windws", "pool": "genral"}},
+            [
+                "no node has kubernetes.io/os=windws: did you mean kubernetes.io/os=windows?",
+                "no node has pool=genral: did you mean pool=general?",
+            ],
+            id="nothing near before two that are",
+        ),
+        pytest.param({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, [], id="a right value that no node has"),
         pytest.param({"affinity": term("pol", "NotIn", "x")}, [], id="a term that wants the label away"),
     ],
 )

@@ -16,8 +16,9 @@ from tests.running import Ksched
 NAMESPACES = [Namespace(metadata=ObjectMeta(name=name, labels={"team": name})) for name in ("web", "db")]
 PODS = [
     make_pod("cache-0", "web").label(app="cache", tier="back").on("n1"),
-    make_pod("redis-0", "db").label(app="redis").on("n1"),
+    make_pod("redis-0", "db").label(app="redis", tier="back").on("n1"),
     make_pod("late-0", "web").label(app="late"),
+    make_pod("late-1", "web").label(app="late-2"),
     make_pod("done-0", "web").label(app="done").on("n1").phase("Succeeded"),
 ]
 
@@ -29,6 +30,13 @@ def near(labels: dict[str, str] | None, *expressions: dict[str, Any], **term: An
     return make_pod("p", "web").label(app="own").spec(affinity={"podAffinity": required})
 
 
+# None of these has a typing error.
+EXPRESSIONS = [
+    {"key": "app", "operator": "In", "values": ["cache", "x"]},
+    {"key": "app", "operator": "Exists"},
+    {"key": "gone", "operator": "DoesNotExist"},
+    {"key": "app", "operator": "NotIn", "values": ["y"]},
+]
 NEEDS = ", and its required pod affinity needs one"
 
 
@@ -91,6 +99,38 @@ NEEDS = ", and its required pod affinity needs one"
             ],
             id="no namespace",
         ),
+        pytest.param(
+            near({"tier": "bakc"}, *EXPRESSIONS, {"key": "app", "operator": "In", "values": ["cach"]}),
+            [
+                "no pod matches tier=bakc,app in (cache,x),app,!gone,app notin (y),app in (cach) in namespace web"
+                f"{NEEDS}: did you mean tier=back and app=cache?"
+            ],
+            id="two typing errors, and expressions without",
+        ),
+        pytest.param(
+            near({}, {"key": "teir", "operator": "In", "values": ["back"]}),
+            [f"no pod matches teir in (back) in namespace web{NEEDS}: did you mean tier=back?"],
+            id="a typing error of the key of an expression",
+        ),
+        pytest.param(
+            near(None), [f"no pod matches a term without a labelSelector in namespace web{NEEDS}"], id="no selector"
+        ),
+        pytest.param(
+            near({}, {"key": "tier", "operator": "Exists"}, namespaces=["none"]),
+            [f"no pod matches tier in namespace none{NEEDS}: namespaces db, web have such pods"],
+            id="several other namespaces",
+        ),
+        pytest.param(
+            near({}, {"key": "app", "operator": "In", "values": ["late", "late-2"]}),
+            [
+                f"no pod with a node matches app in (late,late-2) in namespace web{NEEDS}: "
+                "web/late-0, web/late-1 have no node yet"
+            ],
+            id="several pods that wait",
+        ),
+        pytest.param(
+            near({}, {"key": "app", "operator": "Is", "values": ["x"]}), [], id="an operator that there is not"
+        ),
         pytest.param(near({"app": "cache"}), [], id="a pod matches"),
         pytest.param(near({"app": "own"}), [], id="it matches itself"),
         pytest.param(make_pod("p", "web"), [], id="no affinity"),
@@ -101,12 +141,29 @@ def test_the_sentence(pod: PodBuilder, said: list[str]) -> None:
     assert list(map(str, unmatched_terms(pod.obj(), pods, NAMESPACES))) == said
 
 
-def test_the_typing_error_is_corrected_first() -> None:
+@pytest.mark.parametrize(
+    ("pod", "text"),
+    [
+        pytest.param(near({"app": "cahce"}), "app=cache and not app=cahce", id="value"),
+        pytest.param(near({"teir": "back"}), "tier=back and not teir=back", id="key"),
+        pytest.param(
+            near({}, EXPRESSIONS[1], {"key": "app", "operator": "In", "values": ["cahce"]}),
+            "app=cache and not app=cahce",
+            id="value of an expression",
+        ),
+        pytest.param(
+            near({}, {"key": "teir", "operator": "In", "values": ["back"]}),
+            "tier=back and not teir=back",
+            id="key of an expression",
+        ),
+    ],
+)
+def test_the_typing_error_is_corrected_first(pod: PodBuilder, text: str) -> None:
     node = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=10).label("kubernetes.io/hostname", "n1")
-    items = [node, *PODS[:2], near({"app": "cahce"})]
+    items = [node, *PODS[:2], pod]
     fixes = explained([*(each.obj() for each in items), *NAMESPACES], "web/p").fixes
     assert fixes is not None
-    assert fixes.found[0].text == "let its pod affinity want app=cache and not app=cahce"
+    assert fixes.found[0].text == f"let its pod affinity want {text}"
     assert fixes.found[0].node == "n1"
 
 

@@ -278,7 +278,8 @@ def test_a_node_that_preemption_cleared_is_tried_alone(how: str, verified: Verif
 
 
 def replica_set(name: str, created: int, replicas: int) -> Document:
-    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "w", "controller": True}
+    deployment = name.partition("-")[0]
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment, "uid": deployment, "controller": True}
     metadata = {"name": name, "namespace": "default", "creationTimestamp": at(created), "ownerReferences": [owner]}
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": {"replicas": replicas}}
 
@@ -291,6 +292,16 @@ def replica_set(name: str, created: int, replicas: int) -> Document:
             [bound_event("gone", "large", at(0.5)), bound_event("later", "large", at(8.5))],
             "pods that were bound before are gone: default/gone on large",
             id="events of pods that are gone",
+        ),
+        pytest.param(
+            [bound_event("gone", "large", at(0.5)), bound_event("also", "small", at(0.75))],
+            "pods that were bound before are gone: default/also on small and 1 more",
+            id="events of several pods that are gone",
+        ),
+        pytest.param(
+            [replica_set(name, at, 0) for at in (0, 9) for name in (f"web-{at}", f"api-{at}")],
+            "ReplicaSet default/web-0 and 1 more of that time has no pods any more",
+            id="several ReplicaSets that were replaced since",
         ),
         pytest.param(
             [replica_set("web-1", 0, 0), replica_set("web-2", 9, 3)],

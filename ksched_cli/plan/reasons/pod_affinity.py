@@ -103,7 +103,7 @@ def _selector_text(selector: LabelSelector | None) -> str:
         values = f"({','.join(each.values)})"
         known = {"Exists": each.key, "DoesNotExist": f"!{each.key}"}
         parts.append(known.get(each.operator, f"{each.key} {each.operator.lower()} {values}"))
-    return ",".join(parts) or "any label"
+    return ",".join(parts)
 
 
 def _typos(number: int, selector: LabelSelector | None, pods: Iterable[Pod]) -> Iterator[PodTypo]:
