@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,7 +160,9 @@ class OutputOptions(Struct, frozen=True):
 
     def is_brief(self, pods: Iterable[Pod]) -> bool:
         """Whether these are more pods to report than `brief_above`."""
-        return self.brief_above is not None and sum(map(self.wanted, pods)) > self.brief_above
+        return self.brief_above is not None and any(
+            islice((each for each in pods if self.wanted(each)), self.brief_above, None)
+        )
 
     def without_detail(self) -> OutputOptions:
         return OutputOptions(wanted=self.wanted)

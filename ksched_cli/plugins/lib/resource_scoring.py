@@ -350,11 +350,13 @@ def measure(
             return Allocation(requested, allocated, loads.allocatable, True, loads.divisor, loads.place)
         # Both matrices begin with these two: nothing is copied where all nodes are evaluated.
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
-        allocatable = nodes.take(table.allocatable[:2])
-        allocated = nodes.take(usage.requested[:2] if use_requested else usage.nonzero)
-        divisors = nodes.cluster.derived(NodeDivisors, lambda: NodeDivisors(table.allocatable[:2]))
-        if divisors.divisor is not None:
-            return Allocation(allocated + wanted.requests, allocated, allocatable, True, nodes.take(divisors.divisor))
+        allocatable, allocated = table.allocatable[:2], usage.requested[:2] if use_requested else usage.nonzero
+        divisor = nodes.cluster.derived(NodeDivisors, lambda: NodeDivisors(table.allocatable[:2])).divisor
+        if not nodes.whole:
+            allocatable, allocated = nodes.take(allocatable), nodes.take(allocated)
+            divisor = divisor if divisor is None else nodes.take(divisor)
+        if divisor is not None:
+            return Allocation(allocated + wanted.requests, allocated, allocatable, True, divisor)
     else:
         allocatable, allocated = _gathered(wanted.resources, nodes, totals, use_requested=use_requested)
     requested = allocated + wanted.requests

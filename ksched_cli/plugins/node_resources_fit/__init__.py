@@ -324,9 +324,12 @@ class NodeResourcesFit(
             loads = NodeLoads.of(nodes) if nodes.whole else None
             if loads is not None and not np.count_nonzero(_lack(state.column, loads)):
                 return Verdict.passing(len(nodes.rows))
-        crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
+        count, most, has, taken = usage.pod_count, table.allowed_pods, table.allocatable[:2], usage.requested[:2]
+        if not nodes.whole:
+            count, most, has, taken = map(nodes.take, (count, most, has, taken))
+        crowded = count >= most
         if state.column is not None:
-            short = state.column > nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
+            short = state.column > has - taken
             failing = (crowded | short[0] | short[1]).nonzero()[0]
             if not len(failing):
                 return Verdict.passing(len(nodes.rows))

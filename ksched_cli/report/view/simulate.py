@@ -137,7 +137,7 @@ def _notes(found: SimulationDocument) -> Iterator[Line]:
     reasons: Counter[str] = Counter()
     reason, before = "", None
     for each in found.pods:
-        if each.verdict in ("unschedulable", "error"):
+        if each.result != "scheduled" and each.verdict in ("unschedulable", "error"):
             if before is None or not _shares_row(each, before):
                 reason = _main_reason(each)
             before = each

@@ -69,7 +69,8 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     @property
     def failing(self) -> int:
         """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
-        failing = [each for each in self.pods if each.verdict in ("unschedulable", "error")]
+        lost = [each for each in self.pods if each.result != "scheduled"]
+        failing = [each for each in lost if each.verdict in ("unschedulable", "error")]
         return len(failing) - sum(bool(self.place(each)) for each in failing) if self.places else len(failing)
 
     def place(self, pod: PodPart) -> str:
