@@ -42,7 +42,7 @@ from ksched_cli.whatif.scenario import (
     load_scenario,
     validation_run,
 )
-from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, Orders, WorldResult
+from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult
 from ksched_cli.world.world import World
 
 if TYPE_CHECKING:
@@ -73,18 +73,21 @@ def end_without(world: World, preempting: Sequence[PodOutcome], names: Sequence[
         return EndWithoutNodes(world.result(ending), tuple(preempting[before:]))
 
 
-class CheckedExpectation(Struct, frozen=True):
-    """An expectation and the facts that contradict it, one line each. `orders`: in how many orders it held; None if
-    there was only one order."""
+class HeldOrders(Struct, frozen=True):
+    """In how many of the orders that were tried an expectation holds."""
+
+    tried: int
+    held: int
+
+
+class CheckedExpectation(Struct, frozen=True, omit_defaults=True):
+    """An expectation, and the facts that contradict it, one line each. `orders` is None if there was only one order."""
 
     text: str
     line: int
-    against: tuple[str, ...] = ()
-    orders: Orders | None = None
-
-    @property
-    def ok(self) -> bool:
-        return not self.against
+    held: bool
+    against: tuple[str, ...]
+    orders: HeldOrders | None = None
 
 
 class StepFacts(Struct, frozen=True):
@@ -112,19 +115,19 @@ class StepFacts(Struct, frozen=True):
 
 def check_expectation(expectation: Expectation, facts: StepFacts) -> CheckedExpectation:
     against = tuple(_CHECKS[type(expectation)](expectation, facts))
-    return CheckedExpectation(str(expectation), expectation.place.line, against)
+    return CheckedExpectation(str(expectation), expectation.place.line, not against, against)
 
 
 def in_all_orders(ends: Sequence[CheckedExpectation]) -> CheckedExpectation:
     """One expectation at the end of each order: it holds if it holds in all of them."""
-    failing = [each for each in ends if not each.ok]
+    failing = [each for each in ends if not each.held]
     if len(ends) == 1:
         return ends[0]
-    orders = Orders(len(ends), len(ends) - len(failing))
+    orders = HeldOrders(len(ends), len(ends) - len(failing))
     against = failing[-1].against if failing else ()
     if 0 < len(failing) < len(ends):
-        against = (f"holds in {orders.finished} of {orders.tried} orders only; in the others:", *against)
-    return replace(ends[-1], against=against, orders=orders)
+        against = (f"holds in {orders.held} of {orders.tried} orders only; in the others:", *against)
+    return replace(ends[-1], held=not failing, against=against, orders=orders)
 
 
 def _schedulable(wanted: Schedulable, facts: StepFacts) -> Iterator[str]:
@@ -252,7 +255,7 @@ class StepResult(Struct, frozen=True):
 
     @property
     def held(self) -> bool:
-        return all(each.ok for each in self.checks)
+        return all(each.held for each in self.checks)
 
 
 class ScenarioResult(Struct, frozen=True):
@@ -266,7 +269,7 @@ class ScenarioResult(Struct, frozen=True):
 
     @property
     def failed(self) -> tuple[CheckedExpectation, ...]:
-        return tuple(each for each in self.checks if not each.ok)
+        return tuple(each for each in self.checks if not each.held)
 
 
 class ScenarioRun(Displayed, Struct, frozen=True):

@@ -38,6 +38,7 @@ from ksched_cli.plan.results.nodes import (
 from ksched_cli.plan.results.outcomes import (
     Curve,
     GatedPod,
+    GroupPreemption,
     IgnoredPod,
     PodGroupOutcome,
     PodOutcome,
@@ -81,15 +82,16 @@ def _outcome(scheduler: Scheduler, key: GroupKey, held_back: str) -> PodGroupOut
     group = scheduler.groups.get(key)
     gang = group.spec.scheduling_policy.gang if group else None
     decided = scheduler.group_decisions.get(key)
+    victims = scheduler.cluster.pods.names_of(decided.victims) if decided else ()
     return PodGroupOutcome(
-        str(key),
-        decided.result if decided else "gated",
-        gang.min_count if gang else 0,
-        len(scheduler.groups.members(key)),
-        len(scheduler.groups.scheduled(key)),
-        decided.message if decided else held_back,
-        decided.placement if decided else "",
-        scheduler.cluster.pods.names_of(decided.victims) if decided else (),
+        pod_group=str(key),
+        result=decided.result if decided else "gated",
+        min_count=gang.min_count if gang else 0,
+        pods=len(scheduler.groups.members(key)),
+        placed=len(scheduler.groups.scheduled(key)),
+        message=decided.message if decided else held_back,
+        placement=decided.placement if decided else "",
+        preemption=GroupPreemption(victims) if victims else None,
     )
 
 

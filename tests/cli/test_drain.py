@@ -251,7 +251,7 @@ def test_a_node_in_turn_is_the_node_by_itself_where_pods_wait(data: st.DataObjec
 
     def told(drain: Any) -> Any:
         pods = [replace(pod, successor="") for node in drain.nodes for pod in node.pods]
-        return pods, drain.pending, drain.pending_placed, drain.outcome
+        return pods, drain.pending, drain.outcome
 
     each = Simulator.load(objects).drain_nodes(each="node").trials
     alone = [Simulator.load(objects).drain_nodes(name).trials for name in names]

@@ -334,7 +334,7 @@ def test_pending_pods_take_their_places_first_unless_they_are_ignored() -> None:
     pods = [ready(owned("web-0")).on("a").obj(), make_pod("waiting").requests(cpu="1").obj()]
     assert fates(run(loaded_of(A, TIGHT, *pods), "a")) == {"web-0": ("unplaced", 1, "")}
     drain = run(loaded_of(A, TIGHT, *pods), "a")
-    assert (drain.pending, drain.pending_placed) == (1, 1)
+    assert (drain.pending.pods, drain.pending.placed) == (1, 1)
     assert fates(run(loaded_of(A, TIGHT, *pods), "a", pending_first=False)) == {"web-0": ("moves", 1, "b")}
 
 

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from ksched_cli.cli.main import run
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.plan.scenario import ScenarioRun
+from ksched_cli.plan.scenario import HeldOrders, ScenarioRun
 from ksched_cli.simulator import Simulator
-from ksched_cli.world.results import Orders
 from tests.builders import make_pod, write_list
 from tests.plan.rollouts import nodes
 from tests.running import Ksched, compare, settle
@@ -172,11 +171,11 @@ def test_an_expectation_holds_if_it_holds_in_every_order(tmp_path: Path) -> None
     assert step.end.orders is not None
     assert (step.end.orders.tried, step.end.orders.finished) == (2, 1)
     schedulable, no_preemption = step.checks
-    assert not schedulable.ok
-    assert schedulable.orders == step.end.orders
+    assert not schedulable.held
+    assert schedulable.orders == HeldOrders(2, 1)
     assert schedulable.against[0] == "holds in 1 of 2 orders only; in the others:"
     assert schedulable.against[1].startswith("default/b-second: 0/2 nodes are available")
-    assert (no_preemption.ok, no_preemption.orders) == (True, Orders(2, 2))
+    assert (no_preemption.held, no_preemption.orders) == (True, HeldOrders(2, 2))
     world = run.settle_result.world
     assert (world.orders, [draw.subject for draw in world.draws]) == (step.end.orders, ["default/a-first"])
 

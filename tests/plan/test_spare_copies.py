@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.plan.drain import drain as spare_copies
@@ -38,7 +39,8 @@ def drained_in_turn(loaded: Loaded) -> list[DrainResult]:
 
 
 def without_world(drain: DrainResult) -> dict[str, Any]:
-    return {name: getattr(drain, name) for name in drain.__struct_fields__ if name not in ("world", "left_out")}
+    fields = {name: getattr(drain, name) for name in drain.__struct_fields__ if name != "world"}
+    return fields | {"pending": replace(drain.pending, copies_left_out=0)}
 
 
 def big_node(cpu: str) -> Node:
@@ -60,10 +62,10 @@ def test_copies_of_a_pod_without_a_node_are_left_out_of_each_drain(
     loaded: Loaded, left_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = drained_in_turn(loaded)
-    assert {drain.left_out for drain in found} == {left_out}
+    assert {drain.pending.copies_left_out for drain in found} == {left_out}
     monkeypatch.setattr(spare_copies, "KEPT_COPIES", 1000)
     every = drained_in_turn(loaded)
-    assert {drain.left_out for drain in every} == {0}
+    assert {drain.pending.copies_left_out for drain in every} == {0}
     assert list(map(without_world, found)) == list(map(without_world, every))
     assert [len(each.world.final) for each in every] == [len(each.world.final) + left_out for each in found]
 
@@ -80,5 +82,5 @@ def test_a_drain_that_needs_the_copies_is_repeated_with_all_of_them(monkeypatch:
     loaded = loaded_of(*nodes, guard, *with_sets(*pending))
     monkeypatch.setattr(spare_copies, "KEPT_COPIES", 2)
     first, second = drained_in_turn(loaded)
-    assert [drain.left_out for drain in (first, second)] == [0, 4]
+    assert [drain.pending.copies_left_out for drain in (first, second)] == [0, 4]
     assert [sum(bool(pod.node) for pod in drain.world.final) for drain in (first, second)] == [6, 0]

@@ -48,6 +48,7 @@ from ksched_cli.plan.drain.results import (
     GroupDrain,
     Healthy,
     PodFate,
+    QueuedPods,
 )
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
@@ -200,8 +201,7 @@ class SingleDrain:
             tuple(map(reader.node_drain, drained)),
             draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
             tuple(map(reader.evicted, preempted)),
-            self._pending.pods,
-            self._pending.placed,
+            QueuedPods(self._pending.pods, self._pending.placed),
             tuple(self._displaced(reader, anyway.placed, counted)),
             world.result(draining.ending, moved_only=self._moved_only),
         )
@@ -430,7 +430,8 @@ class DrainRun(Run):
         def run(choices: Choices) -> DrainResult:
             result = self._single.run(nodes, self._anyway)
             self.spares.notice()
-            return replace(result, left_out=self.spares.count, autoscaling=self.provisioned())
+            pending = replace(result.pending, copies_left_out=self.spares.count)
+            return replace(result, pending=pending, autoscaling=self.provisioned())
 
         return run
 

@@ -199,7 +199,14 @@ class NodeDrainPlan(Struct):
         refusals = tuple(Remark(message, tuple(pods)) for message, pods in by_message.items())
         refused = [PodFate(pod_key(pod), "refused", why=message) for pod, message in self.refused]
         waits = [PodFate(pod_key(pod), "waits") for pod in self.evict]
-        return NodeDrain(self.name, 0, (*refused, *waits, *self.stays()), refusals, self.remarks())
+        return NodeDrain(
+            node=self.name,
+            drained=False,
+            rounds=0,
+            refusals=refusals,
+            warnings=self.remarks(),
+            pods=(*refused, *waits, *self.stays()),
+        )
 
 
 class DrainReader:
@@ -227,7 +234,15 @@ class DrainReader:
         remarks = node.remarks()
         if lost := tuple(pod_key(pod) for pod in node.evict if uid_of_pod(pod) in preempted):
             remarks = (*remarks, Remark(_PREEMPTED, lost))
-        return NodeDrain(node.name, len(rounds), pods, warnings=remarks, timed_out=node.timed_out)
+        return NodeDrain(
+            node=node.name,
+            drained=not stuck and not node.timed_out,
+            rounds=len(rounds),
+            timed_out=node.timed_out,
+            refusals=(),
+            warnings=remarks,
+            pods=pods,
+        )
 
     def evicted(self, each: PreemptedPod) -> Evicted:
         new = self._successor(each.pod)

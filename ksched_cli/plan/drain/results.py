@@ -67,23 +67,20 @@ class Remark(Struct, frozen=True):
         return f"{self.message}: {', '.join(self.pods)}"
 
 
-class NodeDrain(Struct, frozen=True):
+class NodeDrain(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """`refusals` stop kubectl before it evicts anything; `warnings` do not. `timed_out`: the time of --timeout was over
-    before all pods had left."""
+    before all pods had left. `drained`: none of these, and no pod is stuck."""
 
     node: str
+    drained: bool
     rounds: int
-    pods: tuple[PodFate, ...]
-    refusals: tuple[Remark, ...] = ()
-    warnings: tuple[Remark, ...] = ()
     timed_out: bool = False
+    refusals: tuple[Remark, ...]
+    warnings: tuple[Remark, ...]
+    pods: tuple[PodFate, ...]
 
     def of(self, *fates: Fate) -> tuple[PodFate, ...]:
         return tuple(pod for pod in self.pods if pod.fate in fates)
-
-    @property
-    def drained(self) -> bool:
-        return not self.refusals and not self.timed_out and not self.of("stuck")
 
 
 class Healthy(Struct, frozen=True):
@@ -106,22 +103,28 @@ class BudgetChange(Struct, frozen=True, rename="camel"):
     disruptions_allowed: Allowed
 
 
+class QueuedPods(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How many pods waited for a node before the drain, and how many of these found one. `copies_left_out`: how many
+    pods without a node are not in the final state, because copies of them stayed without one too."""
+
+    pods: int
+    placed: int
+    copies_left_out: int = 0
+
+
 class DrainResult(Struct, frozen=True, dict=True):
-    """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
-    of these found one. `displaced`: pods of no drained node, pending ones most of all, that have a node without the
-    drain and none with it. `world`: where every pod is in the end. `orders`: in how many of the orders that were tried
-    the drain has which outcome, if a draw decides it; everything else is of the first order. `left_out`: how many
-    pending pods without a node are not in `world`, because copies of them stayed without one too."""
+    """Nodes in the order in which they are drained. `displaced`: pods of no drained node, pending ones most of all,
+    that have a node without the drain and none with it. `world`: where every pod is in the end. `orders`: in how many
+    of the orders that were tried the drain has which outcome, if a draw decides it; everything else is of the first
+    order."""
 
     nodes: tuple[NodeDrain, ...]
     budgets: tuple[BudgetChange, ...]
     preempted: tuple[Evicted, ...]
-    pending: int
-    pending_placed: int
+    pending: QueuedPods
     displaced: tuple[PodFate, ...]
     world: WorldResult
     orders: Mapping[DrainOutcome, int] = field(default_factory=dict)
-    left_out: int = 0
     # The nodes that the autoscaler of the cluster adds, those for pending pods too.
     autoscaling: Provisioning | None = None
 

@@ -115,19 +115,24 @@ def refused_pods(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
     return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
 
 
-class PodGroupOutcome(Struct, frozen=True):
+class GroupPreemption(Struct, frozen=True):
+    """The pods that leave for a group as a whole."""
+
+    victims: tuple[str, ...]
+
+
+class PodGroupOutcome(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A group with pods that had no node: how many it has now, how many of them have one, and how many a gang must
-    have (0 without a quorum). `victims` leave for the group as a whole. `result` is scheduled, unschedulable, waiting
-    (for victims to leave), error or gated."""
+    have (0 without a quorum). `result` is scheduled, unschedulable, waiting (for victims to leave), error or gated."""
 
     pod_group: str
     result: str
-    min_count: int
+    min_count: int = 0
     pods: int
     placed: int
     message: str = ""
     placement: str = ""
-    victims: tuple[str, ...] = ()
+    preemption: GroupPreemption | None = None
 
 
 # The entry of what no plugin took: the engine, with the memory of results.

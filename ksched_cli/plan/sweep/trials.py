@@ -141,7 +141,7 @@ class VariantDecisions(UnplacedReasons):
             return ()
         facts = StepFacts.of(world, self._kept, self._namespace)
         checked = (check_expectation(each, facts) for each in self._expectations)
-        return tuple(each for each in checked if not each.ok)
+        return tuple(each for each in checked if not each.held)
 
 
 _ENDINGS = {

@@ -16,9 +16,10 @@ from ksched_cli.plan.drain.results import (
     Evicted,
     Fate,
     GroupDrain,
+    NodeDrain,
     PodFate,
+    QueuedPods,
 )
-from ksched_cli.plan.drain.results import Remark as RemarkPart
 from ksched_cli.progress import note
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.lines import write_row
@@ -47,22 +48,6 @@ from ksched_cli.report.visible import visible
 # The document
 
 
-class NodePart(DocumentPart, frozen=True, kw_only=True):
-    node: str
-    drained: bool
-    rounds: int
-    timed_out: bool = False
-    refusals: tuple[RemarkPart, ...]
-    warnings: tuple[RemarkPart, ...]
-    pods: tuple[PodFate, ...]
-
-
-class PendingPart(DocumentPart, frozen=True, kw_only=True):
-    pods: int
-    placed: int
-    copies_left_out: int = 0
-
-
 class DrainPart(DocumentPart, frozen=True, kw_only=True):
     """One drain. `name` is that of the node or zone if each is drained by itself. `ending`: how the run ended, if it
     did not come to rest."""
@@ -73,11 +58,11 @@ class DrainPart(DocumentPart, frozen=True, kw_only=True):
     safe: bool
     orders: OrdersPart | None = None
     drained: bool
-    nodes: tuple[NodePart, ...]
+    nodes: tuple[NodeDrain, ...]
     budgets: tuple[BudgetChange, ...]
     preempted: tuple[Evicted, ...]
     displaced: tuple[PodFate, ...] = ()
-    pending: PendingPart
+    pending: QueuedPods
     ending: str = ""
     final: Any
     finished: dict[str, bool]
@@ -131,8 +116,6 @@ def _parts(drain: DrainResult) -> dict[str, Any]:
         "result": drain.outcome,
         "reason": _reason(drain),
         "orders": orders,
-        "nodes": tuple(map(NodePart.like, drain.nodes)),
-        "pending": PendingPart(pods=drain.pending, placed=drain.pending_placed, copies_left_out=drain.left_out),
         "ending": "" if world.settled else _ending(drain),
         "final": final_part(world),
         "finished": dict(world.finished),
@@ -264,7 +247,7 @@ def _doubt(result: str, outcomes: Mapping[Any, int]) -> list[str]:
     return [f"in {outcomes[result]} of {sum(outcomes.values())} orders ({others})"]
 
 
-def _came_of(node: NodePart) -> list[str]:
+def _came_of(node: NodeDrain) -> list[str]:
     if node.refusals:
         return ["kubectl drain would refuse", "nothing is evicted"]
     counts = _counts(pod for pod in node.pods if pod.fate != "stays")
@@ -284,7 +267,7 @@ def _counts(pods: Iterable[PodFate]) -> str:
     return ", ".join(f"{number if at else counted(number, 'pod')} {word}" for at, (number, word) in enumerate(found))
 
 
-def _remarks(node: NodePart) -> Iterator[Line]:
+def _remarks(node: NodeDrain) -> Iterator[Line]:
     for remarks, tone in ((node.refusals, "bad"), (node.warnings, "warn")):
         yield from (Line(str(each), tone) for each in remarks)  # type: ignore[arg-type]
 
@@ -297,7 +280,7 @@ def pending_line(pods: int, placed: int) -> str:
     return f"{counted(pods, 'pending pod')} in the queue; {scheduled} scheduled before the evicted pods."
 
 
-def _figures(nodes: Sequence[NodePart], found: DrainPart) -> Iterator[Figure]:
+def _figures(nodes: Sequence[NodeDrain], found: DrainPart) -> Iterator[Figure]:
     counts = Counter(pod.fate for node in nodes for pod in node.pods)
     yield counting(len(nodes), "node")
     yield counting(sum(node.rounds for node in nodes), "round")
@@ -317,7 +300,7 @@ def _figures(nodes: Sequence[NodePart], found: DrainPart) -> Iterator[Figure]:
         yield Figure("pending pods without their node", f"{len(found.displaced):,}", "bad")
 
 
-def _by_node(nodes: Sequence[NodePart]) -> list[Section]:
+def _by_node(nodes: Sequence[NodeDrain]) -> list[Section]:
     """What became of each of several nodes."""
     if len(nodes) == 1:
         return []
@@ -329,7 +312,7 @@ def _by_node(nodes: Sequence[NodePart]) -> list[Section]:
     return [Section("by-node", "Node by node", Steps(steps, steps_are="node"))]
 
 
-def _pods(nodes: Sequence[NodePart]) -> list[Section]:
+def _pods(nodes: Sequence[NodeDrain]) -> list[Section]:
     """The pods of the drained nodes, those with a problem first. Pods that stay are on the page only."""
     found = [(node.node, pod) for node in nodes for pod in node.pods if not node.refusals or pod.fate != "waits"]
     found.sort(key=lambda each: (_FATES[each[1].fate][2] != "bad", each[1].fate == "stays"))

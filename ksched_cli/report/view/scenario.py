@@ -35,28 +35,6 @@ _MOST_NAMES, _MOST_REASONS = 3, 5
 _MAP = "A cell is a node before the first and after the last step, filled by what pods request of it."
 
 
-class HeldPart(DocumentPart, frozen=True, kw_only=True):
-    """In how many of the orders that were tried an expectation holds."""
-
-    tried: int
-    held: int
-
-
-class ExpectationPart(DocumentPart, frozen=True, kw_only=True):
-    """`against` are the facts that contradict the expectation."""
-
-    text: str
-    line: int
-    held: bool
-    against: tuple[str, ...]
-    orders: HeldPart | None = None
-
-    @classmethod
-    def of(cls, each: CheckedExpectation) -> ExpectationPart:
-        orders = HeldPart(tried=each.orders.tried, held=each.orders.finished) if each.orders is not None else None
-        return cls.like(each, held=each.ok, orders=orders)
-
-
 class ScenarioStepPart(DocumentPart, frozen=True, kw_only=True):
     """`pods` has the last cycle of every pod that was pending, `preempting` every cycle that preempted."""
 
@@ -68,7 +46,7 @@ class ScenarioStepPart(DocumentPart, frozen=True, kw_only=True):
     refused: tuple[RefusedPod, ...]
     preempting: tuple[PodPart, ...]
     warnings: tuple[str, ...]
-    expectations: tuple[ExpectationPart, ...]
+    expectations: tuple[CheckedExpectation, ...]
     draws: tuple[Draw, ...] = ()
     orders: OrdersPart | None = None
 
@@ -79,7 +57,7 @@ class ScenarioStepPart(DocumentPart, frozen=True, kw_only=True):
             pods=tuple(map(PodPart.of, step.pods)),
             gated=tuple(each.pod for each in step.gated),
             preempting=tuple(map(PodPart.of, step.preempting)),
-            expectations=tuple(map(ExpectationPart.of, step.checks)),
+            expectations=step.checks,
             draws=step.end.draws,
             orders=OrdersPart.of(step.end),
         )
@@ -207,7 +185,7 @@ def _lines(step: ScenarioStepPart, number: int, quoted: dict[str, int]) -> Itera
         yield from _expectation(each, step.pods)
 
 
-def _expectation(each: ExpectationPart, pods: Sequence[PodPart]) -> Iterator[Line]:
+def _expectation(each: CheckedExpectation, pods: Sequence[PodPart]) -> Iterator[Line]:
     if each.held:
         yield Line(f"ok {each.text}", "good")
         return

@@ -22,25 +22,6 @@ _VERY_MANY = 20_000
 _PIECE = 500
 
 
-class VictimsPart(DocumentPart, frozen=True, kw_only=True):
-    victims: tuple[str, ...]
-
-
-class PodGroupPart(DocumentPart, frozen=True, kw_only=True):
-    pod_group: str
-    result: str
-    min_count: int = 0
-    pods: int
-    placed: int
-    message: str = ""
-    placement: str = ""
-    preemption: VictimsPart | None = None
-
-    @classmethod
-    def of(cls, group: PodGroupOutcome) -> PodGroupPart:
-        return cls.like(group, preemption=VictimsPart(victims=group.victims) if group.victims else None)
-
-
 class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
     """The last fields are for people, of a result in memory: `reasons` of gated pods, `schedulers` of ignored pods,
     `gone` the pods that edits have deleted with why, `places` the nodes of the autoscaler, and `names` the name of each
@@ -51,7 +32,7 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     gated: tuple[str, ...]
     ignored: tuple[str, ...]
     refused: tuple[RefusedPod, ...]
-    pod_groups: tuple[PodGroupPart, ...] = ()
+    pod_groups: tuple[PodGroupOutcome, ...] = ()
     final: Any = None
     node_table: Any = None
     warnings: tuple[str, ...] = ()
@@ -104,7 +85,7 @@ def _fields(found: Simulation) -> dict[str, Any]:
         "gated": tuple(each.pod for each in found.gated),
         "ignored": tuple(each.pod for each in found.ignored),
         "refused": found.refused,
-        "pod_groups": tuple(map(PodGroupPart.of, found.pod_groups)),
+        "pod_groups": found.pod_groups,
         "final": LaterPart(lambda: [final_entry(each) for each in found.final_pods()]),
         "node_table": found.nodes,
         "warnings": found.warnings,
