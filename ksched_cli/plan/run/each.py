@@ -496,7 +496,7 @@ class OnDask:
             try:
                 yield from self._run_all(client, spans, here)
             except (CancelledError, OSError) as problem:
-                text = f"the Dask scheduler is gone: {problem or type(problem).__name__}"
+                text = f"the Dask scheduler is gone: {str(problem) or type(problem).__name__}"
                 raise ClusterUnreadable(Problem(text, self._address)) from None
             finally:
                 client.unregister_worker_plugin(_NAME)
@@ -546,7 +546,6 @@ class OnDask:
         ]
         if problems:
             raise UsageError(problems)
-        self.workers = len(versions)
 
     def _run_all(self, client: Any, spans: Spans, here: SpanRunner) -> Generator[RanSpan, None, None]:
         """Run all spans. Dask gives up a span when too many workers died while they had it, whichever span was the
