@@ -34,7 +34,8 @@ def test_every_node_gets_one_pod() -> None:
 
 
 def test_a_new_node_gets_one() -> None:
-    control_plane = rested(*nodes(2), make("DaemonSet", "agent"))
+    """The first DaemonSet has no template, and does not keep the second from its new pod."""
+    control_plane = rested(*nodes(2), make("DaemonSet", "a-part", template=None), make("DaemonSet", "agent"))
     control_plane.api.create(make_node("node-3").obj())
     assert control_plane.run().nodes_of("agent") == ["node-1+", "node-2+", "node-3+"]
 

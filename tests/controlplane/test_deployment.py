@@ -166,9 +166,10 @@ def test_reconcile_old_replica_sets(
 
 def test_a_replica_set_that_is_deleted_is_created_again() -> None:
     control_plane = rested(*nodes(2), make("Deployment", "web", replicas=2))
-    (old,) = control_plane.store.of(ReplicaSet)
+    deployment = control_plane.object("Deployment", "web")
+    (old,) = control_plane.store.owned(deployment, ReplicaSet)
     control_plane.api.delete(old)
-    assert control_plane.store.owned(control_plane.object("Deployment", "web"), ReplicaSet) == []
+    assert control_plane.store.owned(deployment, ReplicaSet) == []
     control_plane.run()
     assert [each.metadata.name for each in control_plane.store.of(ReplicaSet)] == [old.metadata.name]
     assert len(control_plane.pods()) == 2

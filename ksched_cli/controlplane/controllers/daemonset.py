@@ -299,7 +299,6 @@ class DaemonSetController(Controller):
         item = old if new is None else new
         if isinstance(item, DaemonSet):
             if new is None:
-                self.history.forget(identity_of(item))
                 self._nodes.pop(identity_of(item), None)
             return (identity_of(item),)
         if isinstance(item, Pod):

@@ -137,9 +137,9 @@ class RevisionHistory:
         return self._first.get(identity_of(item), item)
 
     def forget(self, identity: Identity) -> None:
-        """The object is gone. One of its name that comes later has a history of its own."""
-        for kept in (self._first, self._samples, self._known, self._unlabelled, self._latest):
-            kept.pop(identity, None)
+        """The object is deleted. One of its name that comes later has a status of its own. Its template has the earlier
+        revision again if it is the same: the name of a ControllerRevision is a hash of the template."""
+        self._first.pop(identity, None)
 
     def _initial(self, identity: Identity) -> list[Revision]:
         item = self._first.get(identity)
