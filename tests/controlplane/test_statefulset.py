@@ -208,10 +208,18 @@ def test_a_terminating_pod_holds_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "left"),
-    [(None, ["data-db-0", "data-db-1"]), ({"whenScaled": "Delete", "whenDeleted": "Retain"}, ["data-db-0"])],
+    ("policy", "scaled", "deleted"),
+    [
+        (None, ["data-db-0", "data-db-1"], ["data-db-0", "data-db-1"]),
+        ({"whenScaled": "Delete", "whenDeleted": "Retain"}, ["data-db-0"], ["data-db-0"]),
+        ({"whenScaled": "Retain", "whenDeleted": "Delete"}, ["data-db-0", "data-db-1"], []),
+        ({"whenScaled": "Delete", "whenDeleted": "Delete"}, ["data-db-0"], []),
+    ],
+    ids=["none", "scaled", "deleted", "both"],
 )
-def test_claims_outlive_their_pods_unless_the_policy_says_otherwise(policy: Any, left: list[str]) -> None:
+def test_claims_outlive_their_pods_unless_the_policy_says_otherwise(
+    policy: Any, scaled: list[str], deleted: list[str]
+) -> None:
     item = make(
         "StatefulSet", "db", replicas=2, volumeClaimTemplates=_CLAIMS, persistentVolumeClaimRetentionPolicy=policy
     )
@@ -222,7 +230,10 @@ def test_claims_outlive_their_pods_unless_the_policy_says_otherwise(policy: Any,
     ]
     control_plane.change("StatefulSet", "db", replicas=1)
     control_plane.run()
-    assert [claim.metadata.name for claim in control_plane.store.of(PersistentVolumeClaim)] == left
+    assert [claim.metadata.name for claim in control_plane.store.of(PersistentVolumeClaim)] == scaled
+    control_plane.api.delete(control_plane.object("StatefulSet", "db"))
+    control_plane.run()
+    assert [claim.metadata.name for claim in control_plane.store.of(PersistentVolumeClaim)] == deleted
 
 
 def test_a_stranger_with_the_name_of_a_pod_is_not_replaced() -> None:

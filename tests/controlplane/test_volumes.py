@@ -168,6 +168,7 @@ def test_a_claim_that_waits_in_the_input_stays_unbound(tmp_path: Path, capsys: p
     ("east", "west", "nodes", "codes"),
     [
         pytest.param("100Gi", "5Gi", ["a", "a", "a"], [], id="room in one zone"),
+        pytest.param("30Gi", "5Gi", ["a", "a", "a"], [], id="all of the room in one zone"),
         pytest.param("25Gi", "15Gi", ["a", "a", "b"], [], id="the third claim goes to the other zone"),
         pytest.param("25Gi", "5Gi", ["", "a", "a"], ["KS126"], id="no room for the third claim"),
     ],

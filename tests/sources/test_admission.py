@@ -333,6 +333,12 @@ def test_default_tolerations(pod: PodBuilder, added: int) -> None:
         pytest.param("env=prod, tier = web", {"disk": "ssd"}, {"disk": "ssd", "env": "prod", "tier": "web"}, id="both"),
         pytest.param("env=prod", {"env": "prod"}, {"env": "prod"}, id="the same"),
         pytest.param("env=prod", {"env": "test"}, "conflicts with its namespace node label selector", id="a conflict"),
+        pytest.param(
+            "env=prod,tier=web",
+            {"env": "test", "tier": "web"},
+            "conflicts with its namespace node label selector",
+            id="one conflict",
+        ),
         pytest.param("env", {}, "invalid selector: [env]", id="not a selector"),
     ],
 )

@@ -125,7 +125,6 @@ def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:
         template = each.pool.spec.template
         amounts = {key: _amount(key, str(amount)) for key, amount in allocatable_of(kind).items()}
         labels = {**each.labels, CAPACITY_TYPE: each.offering.capacity_type}
-        labels.pop(ZONE, None)
         shape = NodeShape(
             kind.name,
             Decimal(str(each.offering.price)),
