@@ -150,6 +150,12 @@ def test_hpa_without_an_autoscaler_is_a_mistake(tmp_path: Path, capsys: pytest.C
             "Deployment default/w has no pods: the API server refuses them (ResourceQuota): exceeded quota: q",
             id="a quota",
         ),
+        pytest.param(
+            [{**workload(4, 0)[0], "kind": "DaemonSet"}, quota(0)],
+            1,
+            "DaemonSet default/w has no pods: the API server refuses them (ResourceQuota): exceeded quota: q",
+            id="a quota, and a DaemonSet",
+        ),
         pytest.param(workload(0, 0), 0, "Deployment default/w has no pods: it wants none (spec.replicas is 0)", id="0"),
         pytest.param(
             workload(3, 0, paused=True)[:1],
@@ -165,5 +171,5 @@ def test_hpa_without_an_autoscaler_is_a_mistake(tmp_path: Path, capsys: pytest.C
 def test_why_a_workload_lacks_pods(
     items: list[Any], code: int, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["explain", "deploy/w", "--no-fixes", *written(tmp_path, items)]) == code
+    assert run(["explain", f"{items[0]['kind']}/w", "--no-fixes", *written(tmp_path, items)]) == code
     assert text in " ".join(capsys.readouterr().out.split())

@@ -55,12 +55,12 @@ def stateful_set(replicas: int = 2, **spec: Any) -> dict[str, Any]:
     }
 
 
-def pool(name: str, zone: str, capacity: str) -> dict[str, Any]:
+def pool(name: str, zone: str, capacity: str, of_class: str = "fast") -> dict[str, Any]:
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSIStorageCapacity",
         "metadata": {"name": name, "namespace": "kube-system"},
-        "storageClassName": "fast",
+        "storageClassName": of_class,
         "nodeTopology": {"matchLabels": {ZONE: zone}},
         "capacity": capacity,
     }
@@ -168,7 +168,7 @@ def test_a_claim_that_waits_in_the_input_stays_unbound(tmp_path: Path, capsys: p
     ("east", "west", "nodes", "codes"),
     [
         pytest.param("100Gi", "5Gi", ["a", "a", "a"], [], id="room in one zone"),
-        pytest.param("30Gi", "5Gi", ["a", "a", "a"], [], id="all of the room in one zone"),
+        pytest.param("20Gi", "5Gi", ["", "a", "a"], ["KS126"], id="two claims take all of the room"),
         pytest.param("25Gi", "15Gi", ["a", "a", "b"], [], id="the third claim goes to the other zone"),
         pytest.param("25Gi", "5Gi", ["", "a", "a"], ["KS126"], id="no room for the third claim"),
     ],
@@ -176,8 +176,9 @@ def test_a_claim_that_waits_in_the_input_stays_unbound(tmp_path: Path, capsys: p
 def test_storage_pools_shrink(
     east: str, west: str, nodes: list[str], codes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All claims fitted into the same free space."""
-    cluster = [storage_class("WaitForFirstConsumer"), DRIVER, pool("east", "east", east), pool("west", "west", west)]
+    """All claims fitted into the same free space. The first pool is of another class."""
+    pools = [pool("a", "east", "100Gi", "slow"), pool("east", "east", east), pool("west", "west", west)]
+    cluster = [storage_class("WaitForFirstConsumer"), DRIVER, *pools]
     found = check(tmp_path, capsys, cluster, stateful_set(3))
     assert (sorted(placed(found)), [each["code"] for each in found["findings"]]) == (sorted(nodes), codes)
     assert found["code"] == int(bool(codes))

@@ -16,7 +16,7 @@ from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.program import PatternPricing, PurchaseProgram, maximal_patterns
 from ksched_cli.plan.size.results import SearchSettings
-from ksched_cli.plan.size.search import PartSearch, SetCompletion
+from ksched_cli.plan.size.search import PartSearch, PurchaseSearch, SetCompletion
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, pending, shape
@@ -89,8 +89,9 @@ def test_the_bound_counts_with_limits() -> None:
 
 
 def test_a_part_is_searched_past_sets_that_hold_less() -> None:
-    """Four small nodes cost as much as a large one and hold one pod less."""
-    _, problem = survey(*(pending(f"p{at}", cpu="1500m", memory="1Gi") for at in range(5)))
+    """Four small nodes have as many cores as a large one, cost as much and hold one pod less."""
+    sizes = ["1500m"] * 5 + ["500m"]
+    _, problem = survey(*(pending(f"p{at}", cpu=cpu, memory="1Gi") for at, cpu in enumerate(sizes)))
     (part,) = components(problem)
     small, large = (choice_of(problem, name) for name in ("small", "large"))
     search = PartSearch(part, {large: 2}, 0, SearchSettings())
@@ -102,6 +103,23 @@ def test_a_problem_without_some_pods_has_no_turn_for_them() -> None:
     _, problem = survey(*(pending(name, cpu=cpu, memory="1Gi") for name, cpu in sizes.items()))
     fewer = problem.without({problem.classes[at].pods[0] for at in range(2)})
     assert sorted((each.demand, fewer.turns.count(at)) for at, each in enumerate(fewer.classes)) == [(0, 0), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("bound", "ran_out", "gave_up", "seconds", "ended"),
+    [
+        pytest.param(10, True, True, 0, "optimal", id="the bound"),
+        pytest.param(9, True, True, 20, "time", id="a search ran out of time"),
+        pytest.param(9, False, True, 0, "time", id="all time is over"),
+        pytest.param(9, False, True, 20, "stalled", id="given up"),
+        pytest.param(9, False, False, 20, "local", id="every search came to its end"),
+    ],
+)
+def test_how_a_search_ended(bound: int, ran_out: bool, gave_up: bool, seconds: float, ended: str) -> None:
+    search = PurchaseSearch(*survey(pending("p", cpu="1")), time.perf_counter() + seconds, SearchSettings())
+    search.state.cost, search.state.bound = 10, bound
+    search._ran_out, search._gave_up = ran_out, gave_up
+    assert search._ending() == ended
 
 
 @pytest.mark.parametrize("pods", [1, 2, 3])
