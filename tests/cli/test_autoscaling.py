@@ -534,6 +534,39 @@ def test_mistakes_of_prices_are_refused(
     assert (code, "cannot be read" in error) == (2, True)
 
 
+def test_a_volume_of_a_zone_that_the_node_pool_excludes(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zone = "topology.kubernetes.io/zone"
+    terms = [{"matchExpressions": [{"key": zone, "operator": "In", "values": ["b"]}]}]
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v"},
+        "spec": {
+            "claimRef": {"namespace": "shop", "name": "c"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+            "csi": {"driver": "d", "volumeHandle": "h"},
+        },
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "c",
+            "namespace": "shop",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        },
+        "spec": {"volumeName": "v", "storageClassName": ""},
+        "status": {"phase": "Bound"},
+    }
+    pod = pending(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}])
+    pool = node_pool({"key": zone, "operator": "In", "values": ["a"]})
+    _, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=(pool, pod, volume, claim))
+    (unplaced,) = document["autoscaling"]["unplaced"]
+    assert "incompatible volume requirements" in unplaced["message"]
+
+
 def test_what_is_not_known_is_in_coverage(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
     without_price = {**TYPE, "offerings": [{"zone": "a", "capacityType": "spot"}]}
     Path(catalog).write_text(json.dumps({"instanceTypes": [without_price]}))
@@ -542,6 +575,14 @@ def test_what_is_not_known_is_in_coverage(tmp_path: Path, catalog: str, capsys: 
         "1 offerings of instance types have no price: they are never the cheapest"
     ]
     assert document["autoscaling"]["newNodes"][0]["cheapest"]["price"] is None
+    text = "node affinity of PersistentVolumes without a claimRef (Karpenter): v0, v1, v2"
+    for count, more in ((3, ""), (4, " and 1 more")):
+        volumes = [
+            {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"v{at}"}} for at in range(count)
+        ]
+        items = (node_pool(), pending(), *volumes)
+        _, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=items)
+        assert text + more in document["coverage"]["autoscalerAssumed"]
     _, document = simulated(tmp_path, capsys)
     assert "give --instance-types FILE" in document["coverage"]["admissionNotModelled"][0]
 

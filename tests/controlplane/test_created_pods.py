@@ -21,6 +21,7 @@ from tests.builders import NodeBuilder, PodBuilder, loaded_of, make_node, make_p
 from tests.lanes import sampled
 
 TEMPLATE: dict[str, Any] = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c"}]}}
+LABELLED = {**TEMPLATE, "metadata": {"labels": {"app": "w", "tier": "web"}}}
 SELECTOR = {"matchLabels": {"app": "w"}}
 NAMESPACE = "default"
 
@@ -123,6 +124,20 @@ def test_how_many(kind: str, spec: dict[str, Any], count: int) -> None:
         pytest.param("ReplicaSet", {"replicas": 3}, [make_pod("a").label("app", "x")], 3, id="not selected"),
         pytest.param("ReplicaSet", {"replicas": 3}, [owned("a", "ReplicaSet", "other")], 3, id="somebody else's"),
         pytest.param("ReplicaSet", {"replicas": 3}, [owned("a", "ReplicaSet").phase("Failed")], 3, id="failed"),
+        pytest.param(
+            "ReplicationController",
+            {"replicas": 3, "selector": {"app": "w"}, "template": LABELLED},
+            [make_pod("a").label("app", "w")],
+            2,
+            id="a selector that is wider than the labels",
+        ),
+        pytest.param(
+            "ReplicationController",
+            {"replicas": 3},
+            [make_pod("a").label("app", "x")],
+            3,
+            id="the labels are the selector",
+        ),
         pytest.param("ReplicaSet", {"replicas": 3}, [owned("a", "ReplicaSet").terminating()], 3, id="leaving"),
         pytest.param("ReplicaSet", {"replicas": 1}, [owned(n, "ReplicaSet") for n in "ab"], 0, id="too many"),
         pytest.param(

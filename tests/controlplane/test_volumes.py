@@ -55,7 +55,7 @@ def stateful_set(replicas: int = 2, **spec: Any) -> dict[str, Any]:
     }
 
 
-def pool(name: str, zone: str, capacity: str, of_class: str = "fast") -> dict[str, Any]:
+def pool(name: str, zone: str, capacity: str, of_class: str = "fast", largest: str | None = None) -> dict[str, Any]:
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSIStorageCapacity",
@@ -63,6 +63,7 @@ def pool(name: str, zone: str, capacity: str, of_class: str = "fast") -> dict[st
         "storageClassName": of_class,
         "nodeTopology": {"matchLabels": {ZONE: zone}},
         "capacity": capacity,
+        "maximumVolumeSize": largest,
     }
 
 
@@ -173,11 +174,22 @@ def test_a_claim_that_waits_in_the_input_stays_unbound(tmp_path: Path, capsys: p
         pytest.param("25Gi", "5Gi", ["", "a", "a"], ["KS126"], id="no room for the third claim"),
     ],
 )
+@pytest.mark.parametrize("largest", [None, "15Gi"])
 def test_storage_pools_shrink(
-    east: str, west: str, nodes: list[str], codes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    largest: str | None,
+    east: str,
+    west: str,
+    nodes: list[str],
+    codes: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """All claims fitted into the same free space. The first pool is of another class."""
-    pools = [pool("a", "east", "100Gi", "slow"), pool("east", "east", east), pool("west", "west", west)]
+    pools = [
+        pool("a", "east", "100Gi", "slow"),
+        pool("east", "east", east, largest=largest),
+        pool("west", "west", west),
+    ]
     cluster = [storage_class("WaitForFirstConsumer"), DRIVER, *pools]
     found = check(tmp_path, capsys, cluster, stateful_set(3))
     assert (sorted(placed(found)), [each["code"] for each in found["findings"]]) == (sorted(nodes), codes)

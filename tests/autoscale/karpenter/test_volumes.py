@@ -80,6 +80,9 @@ A, B = {ZONE: ["a"]}, {ZONE: ["b"]}
             id="a term that has only the host",
         ),
         pytest.param(
+            [claim("c", "v"), volume("v", {}, source={"local": {"path": "/d"}})], "c", [], id="a term without rules"
+        ),
+        pytest.param(
             [claim("c", "v"), volume("v", {HOST: ["n"]})], "c", [f"{HOST} In [n]"], id="the host of another volume"
         ),
         pytest.param(
