@@ -175,7 +175,7 @@ class SchedulingLoop:
     def _finish(self, pod: QueuedPod, decision: Decision) -> None:
         """The rest of scheduleOnePod."""
         row = pod.row
-        if row in self.cluster.pods.gone:
+        if row in self.cluster.pods.gone or decision.result == "skipped":
             self.queue.done(row)
         elif decision.result == "scheduled" and decision.row is not None:
             self.queue.done(row)
@@ -189,8 +189,6 @@ class SchedulingLoop:
             if held is not None:
                 held.since = self.clock.now
             self.handlers.changes += 1
-        elif decision.result == "skipped":
-            self.queue.done(row)
         else:
             self._fail(pod, decision)
 

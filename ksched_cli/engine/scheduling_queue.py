@@ -474,7 +474,6 @@ class SchedulingQueue:
     def add_rest(self, pod: QueuedPod) -> None:
         """AddAttemptedPodGroupIfNeeded, for a pod that found no place when its group did: it keeps its turn."""
         pod.unschedulable_count = pod.consecutive_errors = 0
-        pod.backoff_expiration = None
         self._to_active(pod, SCHEDULE_ATTEMPT_FAILURE)
         self.done(pod.row)
 

@@ -72,6 +72,7 @@ def test_the_provider_of_the_autoscaler_prefers_full_nodes() -> None:
     (mine,) = profiles("1.18", "v1alpha1", algorithmSource={"provider": "ClusterAutoscalerProvider"})
     usual = set(resolved("1.18").points["score"])
     assert set(mine.points["score"]) == usual - {"NodeResourcesLeastAllocated"} | {"NodeResourcesMostAllocated"}
+    assert mine.score_weights["NodeResourcesMostAllocated"] == 1
 
 
 def test_several_profiles_of_v1alpha2() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
@@ -287,9 +288,12 @@ class _ScoreShape(ScorePlugin[Any]):
         pytest.param(_ErrorOnANode, ['running "ErrorOnANode" filter plugin: lost contact'], id="an error status"),
     ],
 )
-def test_a_plugins_fault_is_that_pods_error(plugin: type[Plugin], expected: list[str]) -> None:
+@pytest.mark.parametrize("all_filters", [False, True])
+def test_a_plugins_fault_is_that_pods_error(plugin: type[Plugin], expected: list[str], all_filters: bool) -> None:
     nodes = [make_node("a").obj(), make_node("b").obj()]
-    scheduler = make_scheduler(nodes, [make_pod().obj()], configuration=with_plugins(plugin.name), plugins=[plugin])
+    (profile,) = with_plugins(plugin.name).profiles
+    configuration = SchedulerConfiguration(profiles=(replace(profile, checks_all_filters=all_filters),))
+    scheduler = make_scheduler(nodes, [make_pod().obj()], configuration=configuration, plugins=[plugin])
     (decision,) = decide(scheduler).values()
     assert decision.result == "error"
     assert all(part in decision.message for part in expected)
@@ -321,6 +325,25 @@ class _RejectsForNow(PreFilterPlugin[None]):
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
         return unschedulable("not now")
+
+
+class _SkipsByItself(PreFilterPlugin[None], FilterPlugin[None]):
+    """Rejects all nodes, but skips its Filter with a status of its own."""
+
+    name = "SkipsByItself"
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        return Status(Code.SKIP)
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.of_all(len(nodes), unschedulable("never"))
+
+
+def test_a_plugin_may_skip_its_filter_with_any_status() -> None:
+    nodes, plugin = [make_node("a").obj(), make_node("b").obj()], _SkipsByItself
+    scheduler = make_scheduler(nodes, [make_pod().obj()], configuration=with_plugins(plugin.name), plugins=[plugin])
+    (decision,) = decide(scheduler).values()
+    assert decision.result == "scheduled"
 
 
 NOTHING_TO_DO = "no new claims to deallocate, preemption: 0/2 nodes are available: 2 {}."

@@ -403,6 +403,8 @@ FEWER = (group(min_count=4), group(min_count=3))
     [
         pytest.param(member("p"), FEWER, True, id="fewer are enough"),
         pytest.param(member("p"), (group(), group()), True, id="a basic group"),
+        pytest.param(member("p"), (group(), group(min_count=3)), True, id="basic before"),
+        pytest.param(member("p"), (group(min_count=3), group()), True, id="basic now"),
         pytest.param(member("p"), (group(min_count=3), group(min_count=4)), False, id="more are needed"),
         pytest.param(member("p"), (group(min_count=3), group(min_count=3)), False, id="as many"),
         pytest.param(member("p", of="other"), FEWER, False, id="another group"),

@@ -10,9 +10,11 @@ import pytest
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.json_patch import Operation, patch_pod
 from ksched_cli.framework.reasons import RejectionGuide
+from ksched_cli.plugins.inter_pod_affinity import PodAffinityGuide
 from ksched_cli.plugins.node_affinity import AffinityGuide, NodeAffinity
 from ksched_cli.plugins.node_declared_features import FeaturesGuide, NodeDeclaredFeatures
 from ksched_cli.plugins.node_name import NodeName, NodeNameGuide
+from ksched_cli.plugins.node_ports import PortsGuide
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.plugins.node_resources_fit.guide import FitGuide, lower_requests
 from ksched_cli.plugins.node_volume_limits import LimitsGuide, NodeVolumeLimits
@@ -32,8 +34,10 @@ class Place:
 
     def __init__(self, pod: Pod, node: Node, needed: frozenset[str] = frozenset()) -> None:
         self.pod, self.node, self._needed = pod, node, needed
+        self.costs: dict[str, float] = {}
 
     def patch(self, text: str, kind: str, cost: float, *operations: Operation) -> tuple[str, tuple[Operation, ...]]:
+        self.costs[text] = cost
         return text, operations
 
     def label(self, key: str, value: str) -> tuple[str, tuple[Operation, ...]]:
@@ -168,6 +172,63 @@ def test_the_words(guide: RejectionGuide, made: Bench, words: str) -> None:
 )
 def test_several_nodes_are_described_at_once_only_if_they_are_alike(figures: list[Any], words: str) -> None:
     assert VolumeUseGuide().describe_nodes(figures) == words
+
+
+@pytest.mark.parametrize(
+    ("holders", "words"),
+    [
+        pytest.param([("80", "a/x"), ("80", "a/x")], "host port 80/TCP is held by a/x", id="one holder"),
+        pytest.param([("80", "a/x"), ("80", "a/y")], "host port 80/TCP taken", id="two holders of one port"),
+        pytest.param([("80", "a/x"), ("81", "a/x")], "", id="two ports"),
+    ],
+)
+def test_how_taken_ports_of_several_nodes_are_described(holders: list[tuple[str, str]], words: str) -> None:
+    figures = [{"ports": [{"port": f"0.0.0.0:{port}/TCP", "heldBy": [pod]}]} for port, pod in holders]
+    assert PortsGuide().describe_nodes(figures) == words
+
+
+SKEWED = {"topologyKey": "zone", "domain": "a", "skew": 3, "maxSkew": 1}
+SPREAD = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+ANTI = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
+
+
+@pytest.mark.parametrize(
+    ("guide", "figures", "pod", "costs"),
+    [
+        pytest.param(SpreadGuide(), {"constraints": [SKEWED]}, make_pod().spec(topologySpreadConstraints=[SPREAD]),
+                     {"raise maxSkew from 1 to 3 over zone": 3.7, "only prefer the spread over zone": 4}, id="spread"),
+        pytest.param(SpreadGuide(), {"constraints": [SKEWED | {"minDomains": 3, "domains": 0}]},
+                     make_pod().spec(topologySpreadConstraints=[SPREAD]),
+                     {"lower minDomains from 3 to 1 over zone: there are no more": 3,
+                      "raise maxSkew from 1 to 3 over zone": 3.7, "only prefer the spread over zone": 4}, id="domains"),
+        pytest.param(PodAffinityGuide(), {"podAffinity": [], "podAntiAffinity": [{"topologyKey": "zone", "matchingPods": 2}]},
+                     make_pod().spec(affinity={"podAntiAffinity": ANTI}),
+                     {"do without its required pod affinity": 5, "do without its required pod anti-affinity over zone": 5},
+                     id="pods"),
+        pytest.param(PortsGuide(), {"ports": [{"port": "0.0.0.0:80/TCP", "heldBy": ["a/x"]}]}, make_pod().host_port(80),
+                     {"do without host port 80/TCP": 4.5}, id="port"),
+    ],
+)  # fmt: skip
+def test_what_changes_cost(guide: RejectionGuide, figures: Any, pod: Any, costs: dict[str, float]) -> None:
+    """The cheapest fix is proposed first: to change a value comes before to give a wish up."""
+    place: Any = Place(pod.obj(), make_node().obj())
+    list(guide.remedies(figures, place))
+    assert place.costs == pytest.approx(costs)
+
+
+@pytest.mark.parametrize(
+    ("labels", "terms", "costs"),
+    [
+        pytest.param({"x": "1", "y": "1"}, [("y", "Exists", []), ("x", "In", ["2"])], [3.5, 4, 5], id="one value"),
+        pytest.param({"x": "1", "y": "1", "z": "1"}, [("y", "Exists", []), ("x", "In", ["2"]), ("z", "In", ["2"])],
+                     [4, 8, 5], id="two values"),
+    ],
+)  # fmt: skip
+def test_what_changes_of_an_affinity_cost(labels: dict[str, str], terms: list[Any], costs: list[float]) -> None:
+    pod = make_pod().selector(v="1").node_affinity(term(*terms)).obj()
+    place: Any = Place(pod, make_node("n").label(**labels).obj())
+    list(AffinityGuide().remedies(figures_of(make_bench(NodeAffinity, [place.node], pod)), place))
+    assert list(place.costs.values()) == [4, *costs]
 
 
 def amounts(asked: int, used: int, allocatable: int) -> dict[str, int]:
@@ -396,23 +457,24 @@ def test_no_change_meets_the_affinity_of_the_profile() -> None:
 
 
 def test_changes_for_a_skew_are_those_of_the_hard_constraint() -> None:
-    def spread(action: str, skew: int = 1) -> dict[str, Any]:
+    def spread(action: str, **fields: Any) -> dict[str, Any]:
         wanted = {"matchLabels": {"app": "web"}}
-        return {"topologyKey": "zone", "maxSkew": skew, "whenUnsatisfiable": action, "labelSelector": wanted}
+        return {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": action, "labelSelector": wanted, **fields}
 
     nodes = [make_node(name).label("zone", name).obj() for name in "ab"]
     running = [make_pod(f"r{at}").label("app", "web").on(node).obj() for at, node in enumerate("aaab")]
     pod = (
         make_pod()
         .label("app", "web")
-        .spec(topologySpreadConstraints=[spread("ScheduleAnyway"), spread("DoNotSchedule")])
+        .spec(topologySpreadConstraints=[spread("ScheduleAnyway"), spread("DoNotSchedule", minDomains=2)])
     )
     figures = figures_of(make_bench(PodTopologySpread, nodes, pod.obj(), running))
     assert [(each["matching"], each["minimum"], each["skew"]) for each in figures["constraints"]] == [(3, 1, 3)]
+    there = "/spec/topologySpreadConstraints/1"
     ways: Any = SpreadGuide().remedies(figures, Place(pod.obj(), nodes[0]))
     assert [[(text, [each["path"] for each in operations]) for text, operations in way] for way in ways] == [
-        [("raise maxSkew from 1 to 3 over zone", ["/spec/topologySpreadConstraints/1/maxSkew"])],
-        [("only prefer the spread over zone", ["/spec/topologySpreadConstraints/1/whenUnsatisfiable"])],
+        [("raise maxSkew from 1 to 3 over zone", [f"{there}/maxSkew"])],
+        [("only prefer the spread over zone", [f"{there}/whenUnsatisfiable", f"{there}/minDomains"])],
     ]
     for constraints in ([], [spread("ScheduleAnyway")]):
         pod = make_pod().spec(topologySpreadConstraints=constraints)

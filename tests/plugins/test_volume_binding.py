@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from ksched_cli.api.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
-from ksched_cli.plugins.lib.volumes import SELECTED_NODE
+from ksched_cli.plugins.lib.volumes import SELECTED_NODE, is_bound_to
 from ksched_cli.plugins.volume_binding import VolumeBinding
 from ksched_cli.releases.minors import RELEASES, nearest_release
 from tests.builders import make_node, make_pod
@@ -285,6 +285,21 @@ def test_explain_tells_missing_and_unreachable_volumes_apart() -> None:
     assert explained["a"] == {"missing": {"x": "gone"}, "unreachable": {"y": "y"}, "waitingForNode": ["z"]}
     assert explained["b"] == {"missing": {"x": "gone"}, "waitingForNode": ["z"]}
     assert made.plugin.explain(None, made.pod, made.nodes(), 0) == {}
+
+
+@pytest.mark.parametrize(
+    ("ref", "bound"),
+    [
+        pytest.param({"name": "data", "namespace": "default"}, True, id="by name"),
+        pytest.param({"name": "data", "namespace": "default", "uid": "uid-data"}, True, id="by name and uid"),
+        pytest.param({"name": "data", "namespace": "default", "uid": "uid-old"}, False, id="to a claim that is gone"),
+        pytest.param({"name": "data", "namespace": "other"}, False, id="in another namespace"),
+        pytest.param({"name": "logs", "namespace": "default"}, False, id="to another claim"),
+        pytest.param(None, False, id="to none"),
+    ],
+)
+def test_which_claim_a_volume_is_bound_to(ref: dict[str, str] | None, bound: bool) -> None:
+    assert is_bound_to(volume(**({"claimRef": ref} if ref else {})), claim()) is bound
 
 
 def test_skips_a_pod_without_claims() -> None:

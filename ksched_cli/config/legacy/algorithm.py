@@ -405,7 +405,7 @@ def _only_profile(document: dict[str, Any], mistakes: list[Mistake]) -> dict[str
     if provider == AUTOSCALER_PROVIDER:
         score = _section(plugins, "score")
         plugins["score"] = {
-            "enabled": [{"name": NODE_RESOURCES_MOST_ALLOCATED, "weight": 1}, *(score.get("enabled") or ())],
+            "enabled": [{"name": NODE_RESOURCES_MOST_ALLOCATED}, *(score.get("enabled") or ())],
             "disabled": [{"name": NODE_RESOURCES_LEAST_ALLOCATED}, *(score.get("disabled") or ())],
         }
     named = {"schedulerName": document["schedulerName"]} if document.get("schedulerName") else {}

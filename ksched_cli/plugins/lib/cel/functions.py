@@ -389,7 +389,7 @@ def _string(value: Any) -> str:
 def _shortest(value: float) -> str:
     """The fraction as Go's %g writes it: with the fewest digits, and with an exponent from 1e+06 on and below 1e-04."""
     if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf"
+        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
     text = str(np.format_float_scientific(value, trim="-", exp_digits=2))
     return text if not -4 <= int(text.partition("e")[2]) < 6 else str(np.format_float_positional(value, trim="-"))
 
