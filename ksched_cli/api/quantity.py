@@ -63,6 +63,20 @@ def parse_quantity(text: Quantity) -> Fraction:
     return -number if found["sign"] == "-" else number
 
 
+@lru_cache(maxsize=4096)
+def is_int64(text: Quantity) -> bool:
+    """Whether Quantity.AsInt64 has a value: ParseQuantity keeps few digits as an int64 with a power of ten, which must
+    not be negative then, and more digits as a decimal number of any length."""
+    amount, found = parse_quantity(text), _FORM.fullmatch(str(text).strip())
+    assert found is not None
+    whole, _, part = found["digits"].partition(".")
+    digits, suffix = len(whole.lstrip("0") or "0") + len(part), found["suffix"]
+    if suffix in _POWERS_OF_TWO:
+        return not part and digits + _POWERS_OF_TWO[suffix] * 3 // 10 < 15
+    power = _POWERS_OF_TEN[suffix] if suffix in _POWERS_OF_TEN else int(suffix[1:])
+    return digits <= 18 and power >= len(part) and abs(amount) <= MAX_INT64
+
+
 def are_plain(quantities: Collection[Quantity]) -> bool:
     """Whether each is a quantity, not negative, and without parts smaller than a thousandth: nothing is wrong with it,
     and the API server stores it as it is. Most quantities of a cluster are equal."""

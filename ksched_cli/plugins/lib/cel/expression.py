@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from ksched_cli.api.dynamic_resources import Device, DeviceAttribute
-from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.quantity import is_int64, parse_quantity
 from ksched_cli.plugins.lib.cel import functions, operators, syntax
 from ksched_cli.plugins.lib.cel.cost import (
     METER,
@@ -203,7 +203,7 @@ def device_value(driver: str, device: Device, *, shareable: bool, lists: bool) -
             raise CelError(f"attribute {name}: {problem}") from None
     for name, amount in device.capacity.items():
         domain, identifier = qualified(name, driver)
-        capacity.setdefault(domain, {})[identifier] = CelQuantity(parse_quantity(amount.value))
+        capacity.setdefault(domain, {})[identifier] = CelQuantity(parse_quantity(amount.value), is_int64(amount.value))
     value = ObjectValue(driver=driver, attributes=attributes, capacity=capacity)
     if shareable:
         value["allowMultipleAllocations"] = bool(device.allow_multiple_allocations)

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cmp_to_key, lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, ClassVar
@@ -498,18 +499,17 @@ def _semver(text: Any, normalize: Any = False) -> Semver:
 
 
 def _as_integer(quantity: Any) -> int:
-    if not _is_integer(quantity):
+    if not need(quantity, CelQuantity).is_int64:
         raise CelError("cannot convert value to integer")
     return int(quantity.amount)
 
 
-def _is_integer(quantity: Any) -> bool:
-    amount = need(quantity, CelQuantity).amount
-    return bool(amount.denominator == 1 and MIN_INT <= amount <= MAX_INT)
-
-
-def _operand(value: Any) -> Any:
-    return value.amount if isinstance(value, CelQuantity) else need(value, int)
+def _added(quantity: Any, other: Any, sign: int) -> CelQuantity:
+    """Quantity.Add and Sub: one operand that is no int64, or a sum that is none, makes the result a decimal number."""
+    if not isinstance(other, CelQuantity):
+        other = CelQuantity(Fraction(need(other, int)))
+    amount = need(quantity, CelQuantity).amount + sign * other.amount
+    return CelQuantity(amount, quantity.is_int64 and other.is_int64 and MIN_INT <= amount <= MAX_INT)
 
 
 # Optional values and sets
@@ -593,12 +593,12 @@ METHODS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "compareTo": (_order, (1,)),
     "isGreaterThan": (lambda left, right: _order(left, right) > 0, (1,)),
     "isLessThan": (lambda left, right: _order(left, right) < 0, (1,)),
-    "isInteger": (_is_integer, (0,)),
+    "isInteger": (lambda quantity: need(quantity, CelQuantity).is_int64, (0,)),
     "asInteger": (_as_integer, (0,)),
     "asApproximateFloat": (lambda quantity: approximate(need(quantity, CelQuantity).amount), (0,)),
     "sign": (lambda quantity: order_of(need(quantity, CelQuantity).amount, 0), (0,)),
-    "add": (lambda left, right: CelQuantity(need(left, CelQuantity).amount + _operand(right)), (1,)),
-    "sub": (lambda left, right: CelQuantity(need(left, CelQuantity).amount - _operand(right)), (1,)),
+    "add": (lambda left, right: _added(left, right, 1), (1,)),
+    "sub": (lambda left, right: _added(left, right, -1), (1,)),
     "major": (lambda version: need(version, Semver).major, (0,)),
     "minor": (lambda version: need(version, Semver).minor, (0,)),
     "patch": (lambda version: need(version, Semver).patch, (0,)),

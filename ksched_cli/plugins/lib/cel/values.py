@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.api.quantity import QuantityError, is_int64, parse_quantity
 
 MIN_INT, MAX_INT, MAX_UINT = -(2**63), 2**63 - 1, 2**64 - 1
 
@@ -35,10 +35,17 @@ class CelType:
     type_name: ClassVar[str]
 
 
-class CelQuantity(Struct, frozen=True):
-    """kubernetes.Quantity."""
+class CelQuantity(Struct, frozen=True, eq=False):
+    """kubernetes.Quantity, and whether its AsInt64 has a value."""
 
     amount: Fraction
+    is_int64: bool = True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CelQuantity) and self.amount == other.amount
+
+    def __hash__(self) -> int:
+        return hash(self.amount)
 
 
 class Semver(Struct, frozen=True):
@@ -124,7 +131,7 @@ def _without_zeros(part: str) -> str:
 
 def to_quantity(text: Any) -> CelQuantity:
     try:
-        return CelQuantity(parse_quantity(need(text, str)))
+        return CelQuantity(parse_quantity(need(text, str)), is_int64(text))
     except QuantityError:
         raise CelError(
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

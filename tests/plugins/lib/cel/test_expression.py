@@ -47,6 +47,17 @@ def attribute(rest: str) -> str:
     return f'device.attributes["{DRIVER}"].{rest}'
 
 
+# Quantities, and whether Go's AsInt64 has a value for them (ParseQuantity).
+INT64 = [
+    *[(text, True) for text in ("0", "00", "-5", "1k", "1e3", "999999999999999999", "000999999999999999999", "1.k")],
+    *[(text, True) for text in ("1.5k", "99Ti", "99999Gi", "9E")],
+    *[
+        (text, False)
+        for text in ("1000m", "1.0", "1e-1", "1000000000000000000", "1.5555k", "100Ti", "1Pi", "1.0Ki", "10E")
+    ],
+]
+
+
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
@@ -83,6 +94,12 @@ def attribute(rest: str) -> str:
         pytest.param('quantity("-1").sign() == -1', True, id="sign"),
         pytest.param('isQuantity("1Gi") && !isQuantity("1Gigabyte")', True, id="isQuantity"),
         pytest.param('quantity("500m").isInteger()', False, id="isInteger"),
+        *(pytest.param(f'quantity("{text}").isInteger()', whole, id=f"isInteger {text}") for text, whole in INT64),
+        pytest.param('quantity("999999999999999999").add(9).isInteger()', True, id="isInteger of a sum"),
+        pytest.param('quantity("9E").add(quantity("300P")).isInteger()', False, id="a sum that is too large"),
+        pytest.param('quantity("1").sub(quantity("1Pi")).isInteger()', False, id="of what is no int64"),
+        pytest.param('quantity("1.5").add(quantity("0.5")).isInteger()', False, id="isInteger of two fractions"),
+        pytest.param('quantity("1Pi") == quantity("1125899906842624")', True, id="equal, one of them an int64"),
         pytest.param(f'"{DRIVER}" in device.attributes', True, id="known domain"),
         pytest.param('"nobody.example.com" in device.attributes', False, id="unknown domain"),
         pytest.param('device.attributes["nobody.example.com"].size() == 0', True, id="an unknown domain is empty"),
