@@ -14,7 +14,8 @@ from ksched_cli.api.core import metadata_of
 from ksched_cli.api.decode import CLUSTER_SCOPED, KINDS, DecodedObject, UnknownKind, plain_document, versions_of
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE
 from ksched_cli.api.validation import checks
-from ksched_cli.api.validation.documents import Mistake, mistakes, validate
+from ksched_cli.api.validation.documents import mistakes, validate
+from ksched_cli.api.validation.errors import FieldError
 from ksched_cli.api.validation.fields import number_at, object_at, text_at
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.releases.changes import on_since
@@ -107,7 +108,7 @@ class _New:
             return live is not None and any(each.count("/") > 1 for each in live.described)
         return (live.target_version, live.target_kind) == (text_at(target, "apiVersion"), text_at(target, "kind"))
 
-    def _of_gates(self, document: Mapping[str, Any], kind: str, label: str) -> Iterator[Mistake]:
+    def _of_gates(self, document: Mapping[str, Any], kind: str, label: str) -> Iterator[FieldError]:
         """Values that the API server accepts only if a gate is on, or if the live object has them."""
         fewest, live = number_at(object_at(document, "spec"), "minReplicas"), self._autoscalers.get(label)
         scales_to_zero = self._scales_to_zero or (fewest == 0 and live is not None and live.least == 0)
@@ -116,7 +117,7 @@ class _New:
             hint = (
                 f"0 needs the feature gate {_SCALES_TO_ZERO}, which Kubernetes {on_since(_SCALES_TO_ZERO)} switched on"
             )
-            yield Mistake(("spec", "minReplicas"), text, "" if fewest else hint)
+            yield FieldError(("spec", "minReplicas"), text, hint="" if fewest else hint)
 
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
         """Mistakes of an object that stands for another one, which may be incomplete but must be valid; and numbers of

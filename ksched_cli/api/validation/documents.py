@@ -22,7 +22,7 @@ from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.validation import checks, others, pods, volumes, workloads
 from ksched_cli.api.validation.checks import Check, Needed
 from ksched_cli.api.validation.errors import Errors, FieldError, required
-from ksched_cli.api.validation.fields import EVER, fields_of, is_type, minors_of, type_of
+from ksched_cli.api.validation.fields import fields_of, is_type, minors_of, type_of
 from ksched_cli.errors import did_you_mean
 
 # The types around a value with their paths, the innermost last.
@@ -32,22 +32,7 @@ _Around: TypeAlias = tuple[tuple[str, Path], ...]
 _LEVELS = 3
 
 
-class Mistake(NamedTuple):
-    """Something that the API server refuses. `hint` names a field that may be meant. `is_missing`: the field is not
-    written. `is_unknown`: the type has no such field, or only in the minors from the first to the last of `having`.
-    `since` and `until`: see FieldError."""
-
-    path: Path
-    message: str
-    hint: str = ""
-    is_missing: bool = False
-    is_unknown: bool = False
-    since: int = 0
-    until: int = EVER
-    having: tuple[int, int] | None = None
-
-
-def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[Mistake]:
+def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[FieldError]:
     """Everything for which the API server refuses to create the object, as far as it does not depend on others. A value
     of a wrong type is one mistake; the rest of the object is checked without it. A field that some minors lack is an
     unknown one."""
@@ -64,20 +49,13 @@ def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[M
         again.object(rest, name, (), ())
         walk.found = [*walk.found, *again.found]
     known = {each.path for each in walk.misfits}
-    errors = [*checks.metadata(document, kind), *walk.found]
-    invalid = [
-        Mistake(each.path, each.message, "", each.is_missing, since=each.since, until=each.until)
-        for each in errors
-        if each.path not in known
-    ]
+    invalid = [each for each in (*checks.metadata(document, kind), *walk.found) if each.path not in known]
     return [*walk.misfits, *walk.unknown, *dict.fromkeys(invalid)]
 
 
 def validate(document: Mapping[str, Any], kind: str, api_version: str = "") -> Errors:
     """The invalid values of an object whose fields have the right types."""
-    for each in mistakes(document, api_version, kind):
-        if not each.is_unknown:
-            yield FieldError(each.path, each.message, each.is_missing)
+    return [each for each in mistakes(document, api_version, kind) if not each.is_unknown]
 
 
 def _remove(value: Any, path: Path) -> None:
@@ -132,8 +110,8 @@ class _Walk:
     """One pass over a document. Once a value of a wrong type was found, values are not checked any more."""
 
     def __init__(self) -> None:
-        self.misfits: list[Mistake] = []
-        self.unknown: list[Mistake] = []
+        self.misfits: list[FieldError] = []
+        self.unknown: list[FieldError] = []
         self.found: list[FieldError] = []
 
     def object(self, value: Mapping[str, Any], name: str, path: Path, above: _Around) -> None:
@@ -147,7 +125,7 @@ class _Walk:
                 hint = _meant(field, name, path, above, value) if plan is None else ""
                 having = minors.get(field)
                 self.unknown.append(
-                    Mistake((*path, field), f'unknown field "{field}"', hint, is_unknown=True, having=having)
+                    FieldError((*path, field), f'unknown field "{field}"', hint=hint, is_unknown=True, having=having)
                 )
             if plan is not None and inner is not None:
                 holds, checks = plan
@@ -171,13 +149,13 @@ class _Walk:
         first = holds[:1]
         if first == "*":
             if not isinstance(value, list):
-                self.misfits.append(Mistake(path, f"expected a list, got {type_name(value)}"))
+                self.misfits.append(FieldError(path, f"expected a list, got {type_name(value)}"))
                 return
             for index, each in enumerate(value):
                 self.value(each, holds[1:], (*path, index), above)
         elif first == "%":
             if not isinstance(value, dict):
-                self.misfits.append(Mistake(path, f"expected an object, got {type_name(value)}"))
+                self.misfits.append(FieldError(path, f"expected an object, got {type_name(value)}"))
                 return
             fits = _SCALARS[holds[1:]][1] if holds[1:] in _SCALARS else None
             for key, each in value.items():
@@ -187,23 +165,25 @@ class _Walk:
             if not _SCALARS[holds][1](value):
                 self.misfits.append(_wrong(value, holds, path))
         elif not isinstance(value, dict):
-            self.misfits.append(Mistake(path, f"expected an object, got {type_name(value)}"))
+            self.misfits.append(FieldError(path, f"expected an object, got {type_name(value)}"))
         else:
             self.object(value, holds, path, above)
 
 
-def _wrong(value: object, holds: str, path: Path) -> Mistake:
+def _wrong(value: object, holds: str, path: Path) -> FieldError:
     expected = _SCALARS[holds][0]
     if holds in ("i", "l") and _is_whole(value):
-        return Mistake(path, f"{_shortened(value)} does not fit into {expected} of {32 if holds == 'i' else 64} bits")
+        return FieldError(
+            path, f"{_shortened(value)} does not fit into {expected} of {32 if holds == 'i' else 64} bits"
+        )
     if holds == "q" and not isinstance(value, bool | list | dict):
-        return Mistake(path, _quantity_mistake(value))
+        return FieldError(path, _quantity_mistake(value))
     if holds == "t" and isinstance(value, str):
-        return Mistake(path, f"{value!r} is not a time: write it as 2026-01-31T12:00:00Z")
+        return FieldError(path, f"{value!r} is not a time: write it as 2026-01-31T12:00:00Z")
     if holds == "y" and isinstance(value, str):
-        return Mistake(path, "this is not text in base64")
+        return FieldError(path, "this is not text in base64")
     hint = "put it in quotes" if holds == "" and isinstance(value, bool | int | float) else ""
-    return Mistake(path, f"expected {expected}, got {type_name(value)}", hint)
+    return FieldError(path, f"expected {expected}, got {type_name(value)}", hint=hint)
 
 
 def _shortened(value: object) -> str:
@@ -218,42 +198,20 @@ def _quantity_mistake(value: Any) -> str:
     return ""
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_whole(value: object) -> bool:
-    if isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_int32(value: Any) -> bool:
-    return _is_whole(value) and -(2**31) <= value < 2**31
-
-
-def _is_int64(value: Any) -> bool:
-    return _is_whole(value) and -(2**63) <= value < 2**63
-
-
-def _is_int_or_text(value: object) -> bool:
-    return isinstance(value, str) or _is_int32(value)
+def _is_whole(value: Any) -> bool:
+    return _is_number(value) and (isinstance(value, int) or value.is_integer())
 
 
 def _is_quantity(value: Any) -> bool:
     return (isinstance(value, str) or _is_number(value)) and not _quantity_mistake(value)
 
 
-def _is_stamp(value: object) -> bool:
-    return isinstance(value, str) and (not value or is_time(value))
+def _fits(value: Any, bits: int) -> bool:
+    return _is_whole(value) and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
 
 
 def _is_base64(value: object) -> bool:
@@ -264,15 +222,15 @@ def _is_base64(value: object) -> bool:
 
 
 _SCALARS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "": ("a string", _is_text),
-    "i": ("a whole number", _is_int32),
-    "l": ("a whole number", _is_int64),
+    "": ("a string", lambda value: isinstance(value, str)),
+    "i": ("a whole number", lambda value: _fits(value, 32)),
+    "l": ("a whole number", lambda value: _fits(value, 64)),
     "n": ("a number", _is_number),
-    "b": ("true or false", _is_bool),
+    "b": ("true or false", lambda value: isinstance(value, bool)),
     "q": ("a quantity such as 100m or 2Gi", _is_quantity),
-    "t": ("a time", _is_stamp),
+    "t": ("a time", lambda value: isinstance(value, str) and (not value or is_time(value))),
     "y": ("text in base64", _is_base64),
-    "x": ("a whole number or a string", _is_int_or_text),
+    "x": ("a whole number or a string", lambda value: isinstance(value, str) or _fits(value, 32)),
     "o": ("", lambda value: True),
 }
 
