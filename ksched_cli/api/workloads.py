@@ -242,6 +242,10 @@ class PodDisruptionBudget(KubernetesObject):
     status: PodDisruptionBudgetStatus = field(default_factory=PodDisruptionBudgetStatus)
 
 
+# The API server makes these two classes by itself (scheduling.SystemPriorityClasses): a dump need not hold them.
+SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
+
 class PriorityClass(KubernetesObject):
     value: int = 0
     global_default: bool = False

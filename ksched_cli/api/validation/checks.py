@@ -217,6 +217,11 @@ def each_item(inner: Check) -> Check:
     return lambda value, path: [error for index, item in enumerate(value) for error in inner(item, (*path, index))]
 
 
+def each_key(rule: Callable[[str], Problems]) -> Check:
+    """Every key of an object is a name by this rule."""
+    return lambda value, path: [error for key in value for error in invalid_all((*path, key), key, rule(key))]
+
+
 def exactly_one_of(*supported: str) -> Check:
     """One of the values: the field is a pointer, and an empty text is none of them."""
     return lambda value, path: () if value in supported else [unsupported(path, value, supported)]
@@ -255,6 +260,18 @@ def always(field: str, default: Any, inner: Check) -> Check:
         return inner(default if found is None else found, (*path, field))
 
     return check
+
+
+def needs(*fields: str) -> Check:
+    """An object with these texts."""
+    return lambda value, path: [required((*path, field)) for field in fields if not text_at(value, field)]
+
+
+def requires(given: str, needed: str, detail: str) -> Check:
+    """If one field is written, the other one is."""
+    return lambda value, path: (
+        [required((*path, needed), detail)] if value.get(given) not in (None, []) and value.get(needed) is None else ()
+    )
 
 
 def not_more_than(most: int) -> Check:
@@ -383,7 +400,7 @@ VARIABLE = matches(
 # Metadata
 
 # The API server accepts the templates of some kinds with wrong labels, and refuses what is made of them.
-METADATA_ROWS: Rows = {"ObjectMeta": {"labels": labels, "annotations": annotation_errors}}
+ROWS: Rows = {"ObjectMeta": {"labels": labels, "annotations": annotation_errors}}
 # The minor in which the gate RelaxedServiceNameValidation is on.
 _SERVICES_MAY_HAVE_A_DIGIT = 36
 # Names of all other kinds are DNS subdomains.

@@ -8,18 +8,9 @@ from typing import Any
 
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems
-from ksched_cli.api.validation import checks
+from ksched_cli.api.validation import checks, errors
 from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, VARIABLE, Needed, Rows
-from ksched_cli.api.validation.errors import (
-    Errors,
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_all,
-    required,
-    unsupported,
-)
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
 from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, object_at, text_at, texts_at
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -182,7 +173,7 @@ def resource_requirements(found: Mapping[str, Any], path: Path, *, of_pod: bool 
 def overhead_amounts(found: Mapping[str, Any], path: Path) -> Errors:
     """validateOverhead: the overhead is checked as the limits of a container."""
     for error in resource_requirements({"limits": found}, path):
-        yield FieldError((*path, *error.path[len(path) + 1 :]), error.message, error.is_missing)
+        yield errors.FieldError((*path, *error.path[len(path) + 1 :]), error.message, error.is_missing)
 
 
 def _within(resource: str, wanted: Any, limit: Any, path: Path, *, is_exact: bool) -> Errors:
@@ -327,8 +318,16 @@ def _of_ephemeral(container: Mapping[str, Any], path: Path) -> Errors:
     return [forbidden((*path, field), text) for field in _NOT_FOR_EPHEMERAL if container.get(field)]
 
 
-CONTAINER_ROWS: Rows = {
-    "Container": _CONTAINER,
+ROWS: Rows = {
+    "Container": {
+        **_CONTAINER,
+        "": (
+            _container,
+            checks.requires(
+                *("restartPolicyRules", "restartPolicy"), "must specify restartPolicy when restart rules are used"
+            ),
+        ),
+    },
     "EphemeralContainer": {**_CONTAINER, "": (_container, _of_ephemeral)},
     "ContainerPort": {
         "containerPort": (Needed(), PORT),
@@ -387,6 +386,7 @@ CONTAINER_ROWS: Rows = {
     },
     "PodSecurityContext": {
         "runAsUser runAsGroup fsGroup": _GROUP,
+        "sysctls": checks.unique("name"),
         "supplementalGroups": checks.each_item(_GROUP),
         "fsGroupChangePolicy": checks.exactly_one_of("Always", "OnRootMismatch"),
         "supplementalGroupsPolicy": checks.exactly_one_of("Merge", "Strict"),

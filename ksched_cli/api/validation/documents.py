@@ -1,10 +1,9 @@
 """Walks a document by the fields that its kind has, and finds what the API server refuses to create.
 
 Which fields a type has is data (`known_fields.txt`, made by tests/known_fields.py). Which values are valid are rows of
-the tables `pods.ROWS`, `workloads.ROWS`, `volumes.ROWS` and `others.ROWS`: a type, its field, the checks. Both are
-compiled once for each type, and a field that a document lacks costs nothing. This mirrors strict decoding
-(sigs.k8s.io/json) and the Validate functions of pkg/apis. Rules that depend on other objects are in
-`controlplane/admission/`.
+the tables `ROWS` of the modules beside this one: a type, its field, the checks. Both are compiled once for each type,
+and a field that a document lacks costs nothing. This mirrors strict decoding (sigs.k8s.io/json) and the Validate
+functions of pkg/apis. Rules that depend on other objects are in `controlplane/admission/`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ksched_cli.api.conversion import Path, path_text, type_name
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
-from ksched_cli.api.validation import checks, others, pods, volumes, workloads
+from ksched_cli.api.validation import checks, containers, others, pods, selectors, volumes, workloads
 from ksched_cli.api.validation.checks import Check, Needed
 from ksched_cli.api.validation.errors import Errors, FieldError, required
 from ksched_cli.api.validation.fields import fields_of, is_type, minors_of, type_of
@@ -28,6 +27,7 @@ from ksched_cli.errors import did_you_mean
 # The types around a value with their paths, the innermost last.
 _Around: TypeAlias = tuple[tuple[str, Path], ...]
 
+_TABLES = (checks.ROWS, containers.ROWS, selectors.ROWS, pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS)
 # How many levels below and above a misplaced field its right place is looked for.
 _LEVELS = 3
 
@@ -86,7 +86,7 @@ class _Type(NamedTuple):
 def _type(name: str) -> _Type:
     """A type of another version has the rows of its name."""
     rows: dict[str, Any] = {}
-    for table in (checks.METADATA_ROWS, pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS):
+    for table in _TABLES:
         for each in dict.fromkeys((name.partition(".")[0], name)):
             rows.update(table.get(each, {}))
     needed: list[tuple[str, str]] = []

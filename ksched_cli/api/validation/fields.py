@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from ksched_cli.api.conversion import Path
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 
 # Later than any minor.
@@ -86,6 +87,18 @@ def items_at(value: Any, field: str) -> list[tuple[int, Mapping[str, Any]]]:
     """The objects of a list with their positions."""
     found = value.get(field) if isinstance(value, dict) else None
     return [(at, each) for at, each in enumerate(found if isinstance(found, list) else ()) if isinstance(each, dict)]
+
+
+def each_at(value: Any, path: Path, *lists: str) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """The objects of a list, or of lists in the objects of lists, with their paths. A list in an object has a name such
+    as `resources.claims`."""
+    *outer, last = lists[0].split(".")
+    for index, item in items_at(object_at(value, *outer), last):
+        here = (*path, *outer, last, index)
+        if len(lists) > 1:
+            yield from each_at(item, here, *lists[1:])
+        else:
+            yield here, item
 
 
 def text_at(value: Any, field: str) -> str:

@@ -9,24 +9,15 @@ from msgspec.structs import replace
 
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems, value_problems
-from ksched_cli.api.validation import checks
+from ksched_cli.api.validation import checks, errors
 from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, Needed, Rows
 from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, overhead_amounts, resource_name
-from ksched_cli.api.validation.errors import (
-    Errors,
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_all,
-    required,
-    too_long,
-    unsupported,
-)
-from ksched_cli.api.validation.fields import amount_in, items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
+from ksched_cli.api.validation.fields import amount_in, each_at, items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.workloads import SYSTEM_PRIORITIES
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 _LARGEST_DATA = 1024 * 1024
-_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 # Services
 
@@ -119,7 +110,7 @@ def _priority_class(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePriorityClass."""
     own, value = text_at(object_at(document, "metadata"), "name"), number_at(document, "value") or 0
     if own.startswith("system-"):
-        if _SYSTEM_PRIORITIES.get(own) != value or document.get("globalDefault") is True:
+        if SYSTEM_PRIORITIES.get(own) != value or document.get("globalDefault") is True:
             text = "priority class names with 'system-' prefix are reserved for system use only"
             yield forbidden(("metadata", "name"), text)
     elif value > _HIGHEST_USER_PRIORITY:
@@ -181,10 +172,9 @@ def _quota(spec: Mapping[str, Any], path: Path) -> Errors:
         yield from checks.amount_not_negative(quantity, here)
         if amount is not None and amount.denominator != 1 and (resource in _WHOLE_NAMES or is_extended_name(resource)):
             yield invalid(here, str(quantity), "must be an integer")
-    requirements = items_at(object_at(spec, "scopeSelector"), "matchExpressions")
+    requirements = list(each_at(spec, path, "scopeSelector.matchExpressions"))
     scopes = [(each, (*path, "scopes")) for each in texts_at(spec, "scopes")]
-    of_selector = (*path, "scopeSelector", "matchExpressions")
-    scopes += [(text_at(each, "scopeName"), (*of_selector, index, "scopeName")) for index, each in requirements]
+    scopes += [(text_at(each, "scopeName"), (*here, "scopeName")) for here, each in requirements]
     for scope, here in scopes:
         if scope not in _SCOPES:
             yield invalid(here, scope, "unsupported scope")
@@ -193,8 +183,8 @@ def _quota(spec: Mapping[str, Any], path: Path) -> Errors:
     for pair in _CONFLICTS:
         if set(pair) <= {scope for scope, _ in scopes}:
             yield invalid(scopes[0][1], list(pair), "conflicting scopes")
-    for index, requirement in requirements:
-        yield from _scope_requirement(requirement, (*of_selector, index))
+    for here, requirement in requirements:
+        yield from _scope_requirement(requirement, here)
 
 
 def _scope_requirement(found: Mapping[str, Any], path: Path) -> Errors:
@@ -321,9 +311,9 @@ def _autoscaler(spec: Mapping[str, Any], path: Path) -> Errors:
     if target:
         needs_group = text_at(target, "kind") != "ReplicationController"
         yield from _group_version(target, (*path, "scaleTargetRef"), needs_group=needs_group)
-    for index, metric in items_at(spec, "metrics"):
-        here = (*path, "metrics", index, "object", "describedObject")
-        yield from _group_version(object_at(metric, "object", "describedObject"), here, needs_group=False)
+    for here, metric in each_at(spec, path, "metrics"):
+        place = ("object", "describedObject")
+        yield from _group_version(object_at(metric, *place), (*here, *place), needs_group=False)
     kinds = {text_at(each, "type") for _, each in items_at(spec, "metrics")}
     if fewest == 0 and not kinds & {"Object", "External"}:
         text = "must specify at least one Object or External metric to support scaling to zero replicas"
@@ -381,6 +371,7 @@ def _target(*needed: str, exclusive_field: str = "") -> Any:
     return check
 
 
+_DATA_KEYS = checks.each_key(checks.config_key)
 _SCALING = (
     checks.no_less_than(1, "must be greater than zero"),
     checks.in_range(-(2**31), 1800, "must be less than or equal to 1800"),
@@ -407,14 +398,14 @@ def _device_claim(claim: Mapping[str, Any], path: Path) -> Errors:
         own = text_at(request, "name")
         known |= {own, *(f"{own}/{text_at(each, 'name')}" for _, each in items_at(request, "firstAvailable"))}
     for field in ("constraints", "config"):
-        for index, found in items_at(claim, field):
-            names, here = texts_at(found, "requests"), (*path, field, index, "requests")
+        for here, found in each_at(claim, path, field):
+            names = texts_at(found, "requests")
             for at, request_name in checks.repeated(names):
-                yield duplicate((*here, at), request_name)
+                yield duplicate((*here, "requests", at), request_name)
             for at, request_name in enumerate(names):
                 if request_name not in known:
                     text = "must be the name of a request in the claim or the name of a request and a subrequest"
-                    yield invalid((*here, at), request_name, text)
+                    yield invalid((*here, "requests", at), request_name, text)
 
 
 def _device_toleration(found: Mapping[str, Any], path: Path) -> Errors:
@@ -451,12 +442,6 @@ _REQUEST: Mapping[str, Any] = {
 }
 
 
-def _data_keys(found: Mapping[str, Any], path: Path) -> Errors:
-    """The keys of ValidateConfigMap and ValidateSecret."""
-    for key in found:
-        yield from invalid_all((*path, key), key, checks.config_key(key))
-
-
 def _config_map(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidateConfigMap: a key that both fields have, and the size of all values."""
     plain, binary = object_at(document, "data"), object_at(document, "binaryData")
@@ -466,7 +451,7 @@ def _config_map(document: Mapping[str, Any], path: Path) -> Errors:
                 yield invalid((*path, field, key), key, f"duplicate of key present in {other}")
     size = sum(len(each.encode()) for each in plain.values() if isinstance(each, str))
     if size + sum(3 * len(each) // 4 for each in binary.values() if isinstance(each, str)) > _LARGEST_DATA:
-        yield too_long((*path, "data"), _LARGEST_DATA)
+        yield errors.too_long((*path, "data"), _LARGEST_DATA)
 
 
 ROWS: Rows = {
@@ -602,6 +587,6 @@ ROWS: Rows = {
         "effect": checks.one_of("NoExecute", "NoSchedule", "None"),
     },
     "ResourceClaimTemplate": {"spec": NEEDED},
-    "ConfigMap": {"": _config_map, "data binaryData": _data_keys},
-    "Secret": {"data stringData": _data_keys},
+    "ConfigMap": {"": _config_map, "data binaryData": _DATA_KEYS},
+    "Secret": {"data stringData": _DATA_KEYS},
 }

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems
 from ksched_cli.api.quantity import quantity_of
-from ksched_cli.api.validation import checks
+from ksched_cli.api.validation import checks, errors
 from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, Needed, Rows
-from ksched_cli.api.validation.containers import (
-    CONTAINER_ROWS,
-    CONTAINERS,
-    HIGHEST_ID,
-    PROBES,
-    overhead_amounts,
-    resource_requirements,
-)
-from ksched_cli.api.validation.errors import (
-    Errors,
-    duplicate,
-    forbidden,
-    invalid,
-    not_found,
-    required,
-    unsupported,
-)
-from ksched_cli.api.validation.fields import amount_in, items_at, number_at, object_at, text_at, texts_at
-from ksched_cli.api.validation.selectors import SELECTOR_ROWS, repeated_spreads
+from ksched_cli.api.validation.containers import CONTAINERS, HIGHEST_ID, PROBES, overhead_amounts, resource_requirements
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, required, unsupported
+from ksched_cli.api.validation.fields import amount_in, each_at, items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.selectors import repeated_spreads
 
 # Prefixes of the sysctls of a namespace of the kernel (component-helpers' sysctl.GetNamespace).
 _SYSCTLS_OF = {
@@ -53,17 +38,19 @@ _NOT_FOR_WINDOWS_CONTAINER = (
 )
 
 
-def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path, *, of_host: bool) -> Errors:
+# An object of a list, and its path.
+_Found: TypeAlias = tuple[Path, Mapping[str, Any]]
+
+
+def _host_ports(found: Iterable[_Found], *, of_host: bool) -> Errors:
     """checkHostPortConflicts. On the network of the host a port is one of the host by default
     (defaultHostNetworkPorts): the API server refuses pods with two, and accepts the template of a workload."""
-    seen: set[str] = set()
-    for index, container in found:
-        for at, port in items_at(container, "ports"):
-            if number := number_at(port, "hostPort") or (number_at(port, "containerPort") if of_host else 0):
-                text = f"{text_at(port, 'protocol') or 'TCP'}/{text_at(port, 'hostIP')}/{number}"
-                if text in seen:
-                    yield duplicate((*path, index, "ports", at, "hostPort"), text)
-                seen.add(text)
+    texts: list[tuple[Path, str]] = []
+    for path, port in found:
+        if number := number_at(port, "hostPort") or (number_at(port, "containerPort") if of_host else 0):
+            texts.append((path, f"{text_at(port, 'protocol') or 'TCP'}/{text_at(port, 'hostIP')}/{number}"))
+    for at, text in checks.repeated(text for _, text in texts):
+        yield duplicate((*texts[at][0], "hostPort"), text)
 
 
 # Pods
@@ -71,40 +58,25 @@ def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path, *, of_ho
 
 def _spec(spec: Mapping[str, Any], path: Path) -> Errors:
     """What in ValidatePodSpec compares several fields."""
-    containers = {field: items_at(spec, field) for field in CONTAINERS}
-    yield from _names_of_containers(containers, path)
-    of_host = spec.get("hostNetwork") is True
-    yield from _host_ports(containers["containers"], (*path, "containers"), of_host=of_host)
-    for index, container in containers["initContainers"]:
-        here = (*path, "initContainers", index)
-        yield from _host_ports([(index, container)], (*path, "initContainers"), of_host=of_host)
+    inits, of_pod, ephemeral = (list(each_at(spec, path, field)) for field in CONTAINERS)
+    every, of_host = (*inits, *of_pod, *ephemeral), spec.get("hostNetwork") is True
+    named = [(here, text) for here, each in (*of_pod, *inits, *ephemeral) if (text := text_at(each, "name"))]
+    for at, text in checks.repeated(text for _, text in named):
+        yield duplicate((*named[at][0], "name"), text)
+    yield from _host_ports(each_at(spec, path, "containers", "ports"), of_host=of_host)
+    for here, container in inits:
+        yield from _host_ports(each_at(container, here, "ports"), of_host=of_host)
         yield from _init_container(container, here)
-    for index, container in containers["containers"]:
-        if container.get("restartPolicy") is None and container.get("restartPolicyRules"):
-            text = "must specify restartPolicy when restart rules are used"
-            yield required((*path, "containers", index, "restartPolicy"), text)
-    every = [((*path, field, index), each) for field in CONTAINERS for index, each in containers[field]]
     yield from _claims(spec, every)
     for here, container in every:
         yield from _of_pod(spec, container, here)
-        yield from _restarts(spec, container, here)
     yield from _host(spec, every, path)
     yield from _system(spec, every, path)
     if isinstance(spec.get("resources"), dict):
-        yield from _pod_resources(spec, containers["containers"], (*path, "resources"))
+        yield from _pod_resources(spec, of_pod, (*path, "resources"))
     if text_at(spec, "dnsPolicy") == "None" and not texts_at(object_at(spec, "dnsConfig"), "nameservers"):
         missing: Path = ("dnsConfig", "nameservers") if isinstance(spec.get("dnsConfig"), dict) else ("dnsConfig",)
         yield required((*path, *missing), "must provide at least one DNS nameserver when `dnsPolicy` is None")
-
-
-def _names_of_containers(containers: Mapping[str, list[tuple[int, Mapping[str, Any]]]], path: Path) -> Errors:
-    seen: set[str] = set()
-    for field in ("containers", "initContainers", "ephemeralContainers"):
-        for index, container in containers[field]:
-            text = text_at(container, "name")
-            if text and text in seen:
-                yield duplicate((*path, field, index, "name"), text)
-            seen.add(text)
 
 
 def _init_container(container: Mapping[str, Any], path: Path) -> Errors:
@@ -114,25 +86,19 @@ def _init_container(container: Mapping[str, Any], path: Path) -> Errors:
     for field in ("lifecycle", *PROBES):
         if container.get(field) is not None:
             yield forbidden((*path, field), "may not be set for init containers without restartPolicy=Always")
-    for index, policy in items_at(container, "resizePolicy"):
+    for here, policy in each_at(container, path, "resizePolicy"):
         if text_at(policy, "restartPolicy") == "RestartContainer":
             text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-            yield invalid((*path, "resizePolicy", index, "restartPolicy"), "RestartContainer", text)
-    if container.get("restartPolicy") is None and container.get("restartPolicyRules"):
-        yield required((*path, "restartPolicy"), "must specify restartPolicy when restart rules are used")
+            yield invalid((*here, "restartPolicy"), "RestartContainer", text)
 
 
-def _claims(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]) -> Errors:
+def _claims(spec: Mapping[str, Any], every: Sequence[_Found]) -> Errors:
     """validateResourceClaimNames."""
     known = {text_at(each, "name") for _, each in items_at(spec, "resourceClaims")}
     for path, container in every:
         seen: set[tuple[str, str]] = set()
-        for index, each in items_at(object_at(container, "resources"), "claims"):
-            here, claim, request = (
-                (*path, "resources", "claims", index),
-                text_at(each, "name"),
-                text_at(each, "request"),
-            )
+        for here, each in each_at(container, path, "resources.claims"):
+            claim, request = text_at(each, "name"), text_at(each, "request")
             if not claim:
                 yield required((*here, "name"))
                 continue
@@ -151,30 +117,28 @@ def names_in_pod(spec: Mapping[str, Any], path: Path, more: Mapping[str, Mapping
         yield from LABEL(text_at(spec, field), (*path, field))
     volumes = {text_at(each, "name"): each for _, each in items_at(spec, "volumes")}
     volumes.update(more or {})
-    for field in CONTAINERS:
-        for index, container in items_at(spec, field):
-            for kind in ("volumeMounts", "volumeDevices"):
-                for at, each in items_at(container, kind):
-                    text, here = text_at(each, "name"), (*path, field, index, kind, at, "name")
-                    if text and text not in volumes:
-                        yield not_found(here, text)
-                    elif text and kind == "volumeDevices" and not volumes[text].keys() & _BLOCK:
-                        kinds = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-                        yield invalid(here, text, kinds)
-            for at, each in items_at(container, "env"):
-                file = object_at(each, "valueFrom", "fileKeyRef")
-                text, here = text_at(file, "volumeName"), (*path, field, index, "env", at, "valueFrom", "fileKeyRef")
-                if text and text not in volumes:
-                    yield not_found((*here, "volumeName"), text)
-                elif text and not volumes[text].keys() & {"emptyDir"}:
-                    yield invalid((*here, "volumeName"), text, "referenced volume must be of type emptyDir")
+    for field, kind in ((field, kind) for field in CONTAINERS for kind in ("volumeMounts", "volumeDevices")):
+        for here, each in each_at(spec, path, field, kind):
+            text = text_at(each, "name")
+            if text and text not in volumes:
+                yield errors.not_found((*here, "name"), text)
+            elif text and kind == "volumeDevices" and not volumes[text].keys() & _BLOCK:
+                kinds = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+                yield invalid((*here, "name"), text, kinds)
+    for here, each in (found for field in CONTAINERS for found in each_at(spec, path, field, "env")):
+        text = text_at(object_at(each, "valueFrom", "fileKeyRef"), "volumeName")
+        here = (*here, "valueFrom", "fileKeyRef", "volumeName")
+        if text and text not in volumes:
+            yield errors.not_found(here, text)
+        elif text and not volumes[text].keys() & {"emptyDir"}:
+            yield invalid(here, text, "referenced volume must be of type emptyDir")
 
 
 _BLOCK = frozenset(("persistentVolumeClaim", "ephemeral"))
 
 
 def _of_pod(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Errors:
-    """Checks of a container that depend on the pod: grace period, os, host users."""
+    """Checks of a container that depend on the pod: grace period, os, host users, restarts."""
     grace = number_at(spec, "terminationGracePeriodSeconds")
     grace, lifecycle = 30 if grace is None else grace, object_at(container, "lifecycle")
     for hook in ("postStart", "preStop"):
@@ -191,25 +155,19 @@ def _of_pod(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -
     if object_at(container, "securityContext").get("procMount") == "Unmasked" and spec.get("hostUsers") is not False:
         text = "`hostUsers` must be false to use `Unmasked`"
         yield invalid((*path, "securityContext", "procMount"), "Unmasked", text)
+    for here, policy in each_at(container, path, "resizePolicy") if text_at(spec, "restartPolicy") == "Never" else ():
+        if text_at(policy, "restartPolicy") not in ("", "NotRequired"):
+            text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            yield invalid((*here, "restartPolicy"), policy["restartPolicy"], text)
 
 
-def _restarts(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Errors:
-    if text_at(spec, "restartPolicy") == "Never":
-        for index, policy in items_at(container, "resizePolicy"):
-            if text_at(policy, "restartPolicy") not in ("", "NotRequired"):
-                text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
-                yield invalid((*path, "resizePolicy", index, "restartPolicy"), policy["restartPolicy"], text)
-
-
-def _host(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Errors:
+def _host(spec: Mapping[str, Any], every: Sequence[_Found], path: Path) -> Errors:
     """validatePodHostNetworkDeps, validateHostUsers, validatePodHostName, and sysctls of the host."""
     if spec.get("hostNetwork") is True:
-        for index, container in items_at(spec, "containers"):
-            for at, port in items_at(container, "ports"):
-                host = number_at(port, "hostPort")
-                if host and host != number_at(port, "containerPort"):
-                    here = (*path, "containers", index, "ports", at, "hostPort")
-                    yield invalid(here, host, "must match `containerPort` when `hostNetwork` is true")
+        for here, port in each_at(spec, path, "containers", "ports"):
+            host = number_at(port, "hostPort")
+            if host and host != number_at(port, "containerPort"):
+                yield invalid((*here, "hostPort"), host, "must match `containerPort` when `hostNetwork` is true")
     if spec.get("hostUsers") is False:
         for field in ("hostNetwork", "hostPID", "hostIPC"):
             if spec.get(field) is True:
@@ -226,18 +184,14 @@ def _host(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], 
         for field in ("setHostnameAsFQDN", "hostNetwork"):
             if spec.get(field) is True:
                 yield forbidden((*path, "hostnameOverride"), f"may not be specified when {field} is true")
-    seen: set[str] = set()
-    for index, sysctl in items_at(object_at(spec, "securityContext"), "sysctls"):
-        text, here = text_at(sysctl, "name"), (*path, "securityContext", "sysctls", index, "name")
-        if text and text in seen:
-            yield duplicate(here, text)
-        seen.add(text)
+    for here, sysctl in each_at(spec, path, "securityContext.sysctls"):
+        text = text_at(sysctl, "name")
         for field, prefixes in _SYSCTLS_OF.items():
             if spec.get(field) is True and text.replace("/", ".").startswith(prefixes):
-                yield invalid(here, text, f"may not be specified when '{field}' is true")
+                yield invalid((*here, "name"), text, f"may not be specified when '{field}' is true")
 
 
-def _system(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Errors:
+def _system(spec: Mapping[str, Any], every: Sequence[_Found], path: Path) -> Errors:
     """validateLinux, validateWindows and validateWindowsHostProcessPod."""
     os, context = text_at(object_at(spec, "os"), "name"), object_at(spec, "securityContext")
     contexts = [((*path, "securityContext"), context)]
@@ -274,7 +228,7 @@ def _system(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]
             yield invalid((*path, "hostNetwork"), False, text)
 
 
-def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], path: Path) -> Errors:
+def _pod_resources(spec: Mapping[str, Any], containers: Sequence[_Found], path: Path) -> Errors:
     """validatePodResources and validatePodResourceConsistency, without init containers."""
     found = object_at(spec, "resources")
     yield from resource_requirements(_with_default_requests(found, containers), path, of_pod=True)
@@ -287,15 +241,15 @@ def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], p
         if most is not None and total > most:
             text = f"must be greater than or equal to aggregate container requests of {quantity_of(total)}"
             yield invalid((*path, "requests", resource), str(wanted), text)
-    for index, container in containers:
+    for here, container in containers:
         for resource, quantity in object_at(container, "resources", "limits").items():
             amount, most = amount_in(quantity), amount_in(limits.get(resource))
             if amount is not None and most is not None and amount > most:
-                here = (*path[:-1], "containers", index, "resources", "limits", resource)
-                yield invalid(here, str(quantity), f"must be less than or equal to pod limits of {limits[resource]}")
+                text = f"must be less than or equal to pod limits of {limits[resource]}"
+                yield invalid((*here, "resources", "limits", resource), str(quantity), text)
 
 
-def _with_default_requests(found: Mapping[str, Any], containers: list[tuple[int, Any]]) -> Mapping[str, Any]:
+def _with_default_requests(found: Mapping[str, Any], containers: Sequence[_Found]) -> Mapping[str, Any]:
     """setDefaultPodRequests: the sum of what the containers request, for a resource that the pod only limits."""
     requests = dict(object_at(found, "requests"))
     for resource in object_at(found, "limits").keys() - requests.keys():
@@ -322,15 +276,13 @@ def _pod(pod: Mapping[str, Any], path: Path) -> Errors:
 
 def _only_for_pods(spec: Mapping[str, Any], path: Path) -> Errors:
     """validateContainersOnlyForPod. The API server accepts a workload with these values, and refuses its pods."""
-    for field in CONTAINERS[:2]:
-        for index, container in items_at(spec, field):
-            image = text_at(container, "image")
-            if image != image.strip():
-                here = (*path, field, index, "image")
-                yield invalid(here, image, "must not have leading or trailing whitespace")
-    for index, volume in items_at(spec, "volumes"):
+    for here, container in (*each_at(spec, path, "initContainers"), *each_at(spec, path, "containers")):
+        image = text_at(container, "image")
+        if image != image.strip():
+            yield invalid((*here, "image"), image, "must not have leading or trailing whitespace")
+    for here, volume in each_at(spec, path, "volumes"):
         if volume.get("image") is not None and not text_at(volume["image"], "reference"):
-            yield required((*path, "volumes", index, "image", "reference"))
+            yield required((*here, "image", "reference"))
 
 
 def _template(template: Mapping[str, Any], path: Path) -> Errors:
@@ -403,8 +355,6 @@ def _is_same_profile(value: str, profile: Mapping[str, Any]) -> bool:
 
 
 ROWS: Rows = {
-    **CONTAINER_ROWS,
-    **SELECTOR_ROWS,
     "Pod": {"": _pod},
     "PodTemplateSpec": {"": _template},
     "PodSpec": {

@@ -11,7 +11,7 @@ from ksched_cli.api.label_names import domain_problems, value_problems
 from ksched_cli.api.validation import checks
 from ksched_cli.api.validation.checks import KEY, NEEDED, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
-from ksched_cli.api.validation.fields import items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.fields import each_at, items_at, number_at, object_at, text_at, texts_at
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -47,12 +47,10 @@ def _node_requirement(found: Mapping[str, Any], path: Path) -> Errors:
 
 def _node_term(term: Mapping[str, Any], path: Path) -> Errors:
     """ValidateNodeSelectorTerm."""
-    for index, found in items_at(term, "matchExpressions"):
-        here = (*path, "matchExpressions", index)
+    for here, found in each_at(term, path, "matchExpressions"):
         yield from _node_requirement(found, here)
         yield from _KEY(found, here)
-    for index, found in items_at(term, "matchFields"):
-        here = (*path, "matchFields", index)
+    for here, found in each_at(term, path, "matchFields"):
         if text_at(found, "operator") not in ("In", "NotIn"):
             yield invalid((*here, "operator"), text_at(found, "operator"), _OPERATOR)
         elif len(texts_at(found, "values")) != 1:
@@ -66,10 +64,8 @@ def _node_term(term: Mapping[str, Any], path: Path) -> Errors:
 
 def _required_terms(selector: Mapping[str, Any], path: Path) -> Errors:
     """ValidateNodeSelector. Only preferred terms may have any values."""
-    for at, term in items_at(selector, "nodeSelectorTerms"):
-        for index, found in items_at(term, "matchExpressions"):
-            here = (*path, "nodeSelectorTerms", at, "matchExpressions", index, "values")
-            yield from _LABEL_VALUES(texts_at(found, "values"), here)
+    for here, found in each_at(selector, path, "nodeSelectorTerms", "matchExpressions"):
+        yield from _LABEL_VALUES(texts_at(found, "values"), (*here, "values"))
 
 
 _LABEL_VALUES = checks.each_item(checks.form(value_problems))
@@ -151,7 +147,7 @@ _POSITIVE = checks.no_less_than(1, "must be greater than zero")
 _KEY = checks.always("key", "", KEY)
 _WEIGHT = checks.always("weight", 0, checks.in_range(1, 100, "must be in the range 1-100"))
 
-SELECTOR_ROWS: Rows = {
+ROWS: Rows = {
     "LabelSelector": {"matchLabels": checks.labels},
     "LabelSelectorRequirement": {
         "": (_label_requirement, _KEY),

@@ -9,43 +9,27 @@ from typing import Any
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation import checks
-from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, NOT_NEGATIVE, Check, Needed, Rows
+from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, NOT_NEGATIVE, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, required, unsupported
-from ksched_cli.api.validation.fields import (
-    amount_in,
-    fields_of,
-    items_at,
-    object_at,
-    text_at,
-    texts_at,
-    volume_sources_of,
-)
+from ksched_cli.api.validation.fields import each_at, items_at, object_at, text_at, texts_at, volume_sources_of
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MODES = checks.exactly_one_of("Block", "Filesystem")
 _FILE_MODE = checks.in_range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
 _PARTITION = checks.in_range(0, 255, "must be between 0 and 255, inclusive")
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_PROJECTIONS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 _MANY_SOURCES = (forbidden, "may not specify more than 1 volume type")
 _DRIVER = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?")
 _WORDS = r"\w([\w-]*\w)?"
 _IQN = re.compile(rf"iqn\.\d{{4}}-\d{{2}}\.{_WORDS}(\.{_WORDS})*(:[^,;*&$|\s]+)?|eui\.\w{{16}}|naa\.\w{{32}}", re.ASCII)
 
 
-def _volume(volume: Mapping[str, Any], path: Path) -> Errors:
-    """validateVolumeSource."""
-    yield from checks.choice(*volume_sources_of("Volume"), many=_MANY_SOURCES)(volume, path)
-    limit = object_at(volume, "emptyDir").get("sizeLimit")
-    if limit is not None and (amount_in(limit) or 0) < 0:
-        text = "SizeLimit field must be a valid resource quantity"
-        yield forbidden((*path, "emptyDir", "sizeLimit"), text)
-
-
 def _projected(found: Mapping[str, Any], path: Path) -> Errors:
     """validateProjectionSources."""
     seen: set[str] = set()
-    for index, source in items_at(found, "sources"):
-        for kind in fields_of("VolumeProjection"):
+    for here, source in each_at(found, path, "sources"):
+        for kind in _PROJECTIONS:
             inner = object_at(source, kind)
             places: list[tuple[str, Path]] = [
                 (text_at(each, "path"), ("items", at, "path")) for at, each in items_at(inner, "items")
@@ -55,7 +39,7 @@ def _projected(found: Mapping[str, Any], path: Path) -> Errors:
                 places += [(text_at(inner, field), (field,)) for field in fields]
             for text, steps in places:
                 if text and text in seen:
-                    yield invalid((*path, "sources", index, kind, *steps), text, "conflicting duplicate paths")
+                    yield invalid((*here, kind, *steps), text, "conflicting duplicate paths")
                 seen.add(text)
 
 
@@ -79,12 +63,8 @@ def _template_metadata(found: Mapping[str, Any], path: Path) -> Errors:
 
 def claim_spec(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePersistentVolumeClaimSpec."""
-    yield from _access_modes(texts_at(spec, "accessModes"), path)
-    if object_at(spec, "resources", "requests").get("storage") is None:
-        yield required((*path, "resources", "requests", "storage"))
-    else:
-        here = (*path, "resources", "requests", "storage")
-        yield from checks.positive_amount(object_at(spec, "resources", "requests")["storage"], here)
+    storage, here = object_at(spec, "resources", "requests").get("storage"), (*path, "resources", "requests", "storage")
+    yield from [required(here)] if storage is None else checks.positive_amount(storage, here)
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, found in (("dataSource", source), ("dataSourceRef", reference)):
         if found is not None and not text_at(found, "apiGroup") and text_at(found, "kind") != "PersistentVolumeClaim":
@@ -101,29 +81,22 @@ def claim_spec(spec: Mapping[str, Any], path: Path) -> Errors:
 def _access_modes(modes: list[str], path: Path) -> Errors:
     for mode in modes:
         if mode not in _ACCESS_MODES:
-            yield unsupported((*path, "accessModes"), mode, _ACCESS_MODES)
+            yield unsupported(path, mode, _ACCESS_MODES)
     if "ReadWriteOncePod" in modes and len(set(modes) & set(_ACCESS_MODES)) > 1:
-        yield forbidden((*path, "accessModes"), "may not use ReadWriteOncePod with other access modes")
+        yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
 def _persistent_volume(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePersistentVolumeSpec."""
-    yield from _access_modes(texts_at(spec, "accessModes"), path)
     capacity = object_at(spec, "capacity")
     if capacity and set(capacity) != {"storage"}:
         yield unsupported((*path, "capacity"), dict(capacity), ("storage",))
     for resource, quantity in capacity.items():
         yield from checks.positive_amount(quantity, (*path, "capacity", resource))
-    none = (required, "must specify a volume type")
-    yield from checks.choice(*volume_sources_of("PersistentVolumeSpec"), none=none, many=_MANY_SOURCES)(spec, path)
-    if spec.get("local") is not None and spec.get("nodeAffinity") is None:
-        yield required((*path, "nodeAffinity"), "Local volume requires node affinity")
     is_root = text_at(object_at(spec, "hostPath"), "path").rstrip("/") == "" and spec.get("hostPath") is not None
     if is_root and text_at(spec, "persistentVolumeReclaimPolicy") == "Recycle":
         text = "may not be 'recycle' for a hostPath mount of '/'"
         yield forbidden((*path, "persistentVolumeReclaimPolicy"), text)
-    if spec.get("volumeAttributesClassName") is not None and spec.get("csi") is None:
-        yield required((*path, "csi"), "has to be specified when using volumeAttributesClassName")
 
 
 def _storage_class(document: Mapping[str, Any], path: Path) -> Errors:
@@ -170,15 +143,8 @@ def _fibre_channel(found: Mapping[str, Any], path: Path) -> Errors:
     return ()
 
 
-def _secret(*fields: str) -> Check:
-    """A reference to a secret with these fields."""
-
-    def check(found: Mapping[str, Any], path: Path) -> Errors:
-        return [required((*path, field)) for field in fields if not text_at(found, field)]
-
-    return check
-
-
+_SECRET = checks.needs("name")
+_NAMED_SECRET = checks.needs("name", "namespace")
 _ITEMS = {"defaultMode": _FILE_MODE}
 _ISCSI: Mapping[str, Any] = {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION}
 _LOCAL_PATH = checks.name(checks.unreserved_path)
@@ -191,7 +157,14 @@ _SIGNER = checks.name(
 )
 
 ROWS: Rows = {
-    "Volume": {"": _volume, "name": (NEEDED, LABEL)},
+    "Volume": {"": checks.choice(*volume_sources_of("Volume"), many=_MANY_SOURCES), "name": (NEEDED, LABEL)},
+    "EmptyDirVolumeSource": {
+        # The API server forbids a negative size.
+        "sizeLimit": lambda limit, path: [
+            forbidden(path, "SizeLimit field must be a valid resource quantity")
+            for _ in checks.amount_not_negative(limit, path)
+        ]
+    },
     "HostPathVolumeSource": {
         "path": (NEEDED, checks.name(checks.no_way_back)),
         "type": checks.one_of(
@@ -217,7 +190,7 @@ ROWS: Rows = {
     },
     "VolumeProjection": {
         "": checks.choice(
-            *("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"),
+            *_PROJECTIONS,
             many=(forbidden, "may not specify more than 1 volume type per source"),
         )
     },
@@ -288,27 +261,39 @@ ROWS: Rows = {
     "ISCSIPersistentVolumeSource": _ISCSI,
     "FCVolumeSource": {"": _fibre_channel, "lun": _PARTITION},
     "LocalVolumeSource": {"path": (NEEDED, checks.name(checks.no_way_back))},
-    "CSIVolumeSource": {"driver": (NEEDED, checks.name(_driver)), "nodePublishSecretRef": _secret("name")},
+    "CSIVolumeSource": {"driver": (NEEDED, checks.name(_driver)), "nodePublishSecretRef": _SECRET},
     "CSIPersistentVolumeSource": {
         "driver": (NEEDED, checks.name(_driver)),
         "volumeHandle": NEEDED,
-        "controllerPublishSecretRef nodeStageSecretRef nodePublishSecretRef": _secret("name", "namespace"),
-        "controllerExpandSecretRef nodeExpandSecretRef": _secret("name", "namespace"),
+        "controllerPublishSecretRef nodeStageSecretRef nodePublishSecretRef": _NAMED_SECRET,
+        "controllerExpandSecretRef nodeExpandSecretRef": _NAMED_SECRET,
     },
     "ImageVolumeSource": {"pullPolicy": checks.one_of("Always", "IfNotPresent", "Never")},
     "EphemeralVolumeSource": {"volumeClaimTemplate": NEEDED},
     "PersistentVolumeClaimTemplate": {"": _template_metadata, "spec": Needed("accessModes are required")},
     "PersistentVolumeClaimSpec": {
         "": claim_spec,
-        "accessModes": Needed("at least 1 access mode is required"),
+        "accessModes": (Needed("at least 1 access mode is required"), _access_modes),
         "storageClassName volumeAttributesClassName": DOMAIN,
         "volumeMode": _MODES,
     },
     "TypedLocalObjectReference": {"name kind": NEEDED, "apiGroup": DOMAIN},
     "TypedObjectReference": {"name kind": NEEDED, "apiGroup": DOMAIN, "namespace": LABEL},
     "PersistentVolumeSpec": {
-        "": _persistent_volume,
+        "": (
+            checks.choice(
+                *volume_sources_of("PersistentVolumeSpec"),
+                none=(required, "must specify a volume type"),
+                many=_MANY_SOURCES,
+            ),
+            _persistent_volume,
+            checks.requires("local", "nodeAffinity", "Local volume requires node affinity"),
+            checks.requires(
+                "volumeAttributesClassName", "csi", "has to be specified when using volumeAttributesClassName"
+            ),
+        ),
         "accessModes capacity": NEEDED,
+        "accessModes": _access_modes,
         "persistentVolumeReclaimPolicy": checks.one_of("Delete", "Recycle", "Retain"),
         "storageClassName": DOMAIN,
         "volumeAttributesClassName": checks.form(domain_problems),

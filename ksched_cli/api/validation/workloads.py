@@ -14,7 +14,7 @@ from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.api.validation import checks
 from ksched_cli.api.validation.checks import LABEL, NEEDED, NOT_NEGATIVE, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
-from ksched_cli.api.validation.fields import items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.fields import each_at, items_at, number_at, object_at, text_at, texts_at
 from ksched_cli.api.validation.pods import names_in_pod
 from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 
@@ -115,14 +115,13 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Errors:
         yield invalid(here, rolling, "only allowed for updateStrategy 'RollingUpdate'")
     elif rolling and checks.amount_of(rolling.get("maxUnavailable", 1)) == 0:
         yield invalid((*here, "maxUnavailable"), rolling["maxUnavailable"], "cannot be 0")
-    pod, claims = object_at(spec, "template", "spec"), items_at(spec, "volumeClaimTemplates")
-    of_claims: dict[str, Mapping[str, Any]] = {
-        text_at(object_at(each, "metadata"), "name"): {"persistentVolumeClaim": {}} for _, each in claims
+    claims = {
+        (*here, "metadata", "name"): text_at(object_at(claim, "metadata"), "name")
+        for here, claim in each_at(spec, path, "volumeClaimTemplates")
     }
-    yield from names_in_pod(pod, (*path, "template", "spec"), of_claims)
-    for index, claim in claims:
-        name = text_at(object_at(claim, "metadata"), "name")
-        here = (*path, "volumeClaimTemplates", index, "metadata", "name")
+    of_claims: Mapping[str, Any] = {name: {"persistentVolumeClaim": {}} for name in claims.values()}
+    yield from names_in_pod(object_at(spec, "template", "spec"), (*path, "template", "spec"), of_claims)
+    for here, name in claims.items():
         yield from invalid_all(here, name, checks.dns_label(name))
 
 
@@ -177,8 +176,6 @@ def _job_spec(spec: Mapping[str, Any], path: Path) -> Errors:
     """validateJobSpec."""
     completions, parallelism = number_at(spec, "completions"), number_at(spec, "parallelism")
     failed, per_index = number_at(spec, "maxFailedIndexes"), number_at(spec, "backoffLimitPerIndex")
-    if failed is not None and per_index is None:
-        yield required((*path, "backoffLimitPerIndex"), "when maxFailedIndexes is specified")
     if text_at(spec, "completionMode") != "Indexed":
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if spec.get(field) is not None:
@@ -202,7 +199,7 @@ def _job_spec(spec: Mapping[str, Any], path: Path) -> Errors:
 
 def _job_policies(spec: Mapping[str, Any], path: Path) -> Errors:
     """validatePodFailurePolicy, validatePodReplacementPolicy, and the restartPolicy."""
-    pod, rules = object_at(spec, "template", "spec"), items_at(object_at(spec, "podFailurePolicy"), "rules")
+    pod = object_at(spec, "template", "spec")
     yield from names_in_pod(pod, (*path, "template", "spec"))
     policy, here = text_at(pod, "restartPolicy"), (*path, "template", "spec", "restartPolicy")
     if policy in ("", "Always"):
@@ -213,8 +210,7 @@ def _job_policies(spec: Mapping[str, Any], path: Path) -> Errors:
     if replacement and spec.get("podFailurePolicy") is not None and replacement != "Failed":
         yield unsupported((*path, "podReplacementPolicy"), replacement, ("Failed",))
     names = {text_at(each, "name") for kind in ("containers", "initContainers") for _, each in items_at(pod, kind)}
-    for index, rule in rules:
-        at = (*path, "podFailurePolicy", "rules", index)
+    for at, rule in each_at(spec, path, "podFailurePolicy.rules"):
         if text_at(rule, "action") == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
             yield invalid((*at, "action"), "FailIndex", "requires the backoffLimitPerIndex to be set")
         container = object_at(rule, "onExitCodes").get("containerName")
@@ -228,8 +224,8 @@ def _success_policy(spec: Mapping[str, Any], path: Path) -> Errors:
     policy, completions = spec.get("successPolicy"), number_at(spec, "completions") or 0
     if policy is not None and not items_at(policy, "rules"):
         yield required((*path, "rules"), "at least one rules must be specified when the successPolicy is specified")
-    for index, rule in items_at(policy, "rules"):
-        here, count, indexes = (*path, "rules", index), number_at(rule, "succeededCount"), rule.get("succeededIndexes")
+    for here, rule in each_at(policy, path, "rules"):
+        count, indexes = number_at(rule, "succeededCount"), rule.get("succeededIndexes")
         if count is not None and count > completions:
             text = f"must be less than or equal to {completions} (the number of specified completions)"
             yield invalid((*here, "succeededCount"), count, text)
@@ -407,7 +403,10 @@ ROWS: Rows = {
     },
     "Job": {"": _job},
     "JobSpec": {
-        "": _job_spec,
+        "": (
+            checks.requires("maxFailedIndexes", "backoffLimitPerIndex", "when maxFailedIndexes is specified"),
+            _job_spec,
+        ),
         "parallelism completions activeDeadlineSeconds backoffLimit ttlSecondsAfterFinished": NOT_NEGATIVE,
         "backoffLimitPerIndex maxFailedIndexes": NOT_NEGATIVE,
         "completionMode": checks.exactly_one_of("NonIndexed", "Indexed"),

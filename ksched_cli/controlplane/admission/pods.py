@@ -25,9 +25,9 @@ from ksched_cli.api.core import (
 )
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.api.storage import CLASS_ANNOTATION, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import items_at, object_at, text_at
-from ksched_cli.api.workloads import PodGroup, PriorityClass, RuntimeClass, RuntimeClassScheduling
+from ksched_cli.api.workloads import SYSTEM_PRIORITIES, PodGroup, PriorityClass, RuntimeClass, RuntimeClassScheduling
 from ksched_cli.errors import InputError, Problem
 
 _LIMITS_SECRETS = "kubernetes.io/enforce-mountable-secrets"
@@ -122,8 +122,6 @@ def _not_a_label(key: str, value: str) -> str:
     return ""
 
 
-# The API server makes these two by itself, so that a dump need not hold them (scheduling.SystemPriorityClasses).
-_SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _PREEMPT_LOWER = "PreemptLowerPriority"
 
 
@@ -153,8 +151,8 @@ class PriorityClasses:
         if chosen is not None:
             spec.priority = chosen.value
             spec.preemption_policy = spec.preemption_policy or chosen.preemption_policy
-        elif name in _SYSTEM_CLASSES or not name:
-            spec.priority = _SYSTEM_CLASSES[name] if name else 0
+        elif name in SYSTEM_PRIORITIES or not name:
+            spec.priority = SYSTEM_PRIORITIES[name] if name else 0
         else:
             return f"no PriorityClass with name {name} was found"
         spec.preemption_policy = spec.preemption_policy or _PREEMPT_LOWER
@@ -165,7 +163,7 @@ class PriorityClasses:
         chosen = self._known.get(name) if name else self._default
         if chosen is not None:
             return chosen.value
-        return _SYSTEM_CLASSES.get(name) if name else 0
+        return SYSTEM_PRIORITIES.get(name) if name else 0
 
     def admit(self, pod: Pod) -> str:
         """The same for a new pod: a priority of its own must equal that of its class."""
@@ -217,7 +215,7 @@ def _refusal(text: str, what: str, metadata: ObjectMeta) -> Problem:
 
 
 _SECONDS = 300
-_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+TOLERATED_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NO_EXECUTE = "NoExecute"
 
 
@@ -225,7 +223,7 @@ def admit_default_tolerations(pod: Pod) -> None:
     """Add a toleration of each of both taints that the pod does not tolerate."""
     added = tuple(
         Toleration(key=taint, operator="Exists", effect=_NO_EXECUTE, toleration_seconds=_SECONDS)
-        for taint in _TAINTS
+        for taint in TOLERATED_TAINTS
         if not any(each.key in ("", taint) and each.effect in ("", _NO_EXECUTE) for each in pod.spec.tolerations)
     )
     pod.spec.tolerations += added
@@ -361,12 +359,11 @@ def _with(selector: LabelSelector, keys: Sequence[str], operator: str, labels: M
 
 
 _IS_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 def admit_storage_class(claim: PersistentVolumeClaim, classes: Iterable[StorageClass]) -> None:
     """GetDefaultClass: among several defaults the youngest, and of those of one age the first by name."""
-    if claim.spec.storage_class_name is not None or _CLASS_ANNOTATION in claim.metadata.annotations:
+    if claim.spec.storage_class_name is not None or CLASS_ANNOTATION in claim.metadata.annotations:
         return
     defaults = [each for each in classes if any(each.metadata.annotations.get(key) == "true" for key in _IS_DEFAULT)]
     if defaults:

@@ -18,7 +18,7 @@ from ksched_cli.api.core import Pod, Service
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.errors import Errors, FieldError, forbidden, invalid
-from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, number_at, object_at, text_at
+from ksched_cli.api.validation.fields import amount_in, items_at, number_at, object_at, text_at, volume_sources_of
 from ksched_cli.api.workloads import (
     JOB_NAME_LABELS,
     JOB_UID_LABELS,
@@ -31,6 +31,7 @@ from ksched_cli.api.workloads import (
     RuntimeClass,
     StatefulSet,
 )
+from ksched_cli.controlplane.admission.pods import TOLERATED_TAINTS
 from ksched_cli.controlplane.merge import Document, differences, held_by, holds_of, typed_fields
 
 _IMMUTABLE = "field is immutable"
@@ -233,18 +234,9 @@ def _service(after: Document, before: Document) -> Errors:
         yield invalid(("spec", "loadBalancerClass"), new.get("loadBalancerClass"), "may not change once set")
 
 
-# Fields of a volume that are not its source.
-_NOT_OF_SOURCE = frozenset(
-    (
-        *("capacity", "accessModes", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "mountOptions"),
-        *("volumeMode", "nodeAffinity", "volumeAttributesClassName"),
-    )
-)
-
-
 def _volume(after: Document, before: Document) -> Errors:
     """ValidatePersistentVolumeUpdate."""
-    sources = fields_of("PersistentVolumeSpec").keys() - _NOT_OF_SOURCE
+    sources = set(volume_sources_of("PersistentVolumeSpec"))
     old, new = object_at(before, "spec"), object_at(after, "spec")
     if not sources.isdisjoint(old):
         changed = sorted(
@@ -288,7 +280,7 @@ def _pod_additions(new: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
         for found in (items_at(new, "tolerations"), items_at(old, "tolerations"))
     )
     # DefaultTolerationSeconds adds two of them again.
-    if any(each not in kept and text_at(each, "key") not in _DEFAULT_TOLERATIONS for each in there):
+    if any(each not in kept and text_at(each, "key") not in TOLERATED_TAINTS for each in there):
         text = "existing toleration can not be modified except its tolerationSeconds"
         yield forbidden(("spec", "tolerations"), text)
     deadline, before_it = number_at(new, "activeDeadlineSeconds"), number_at(old, "activeDeadlineSeconds")
@@ -297,7 +289,6 @@ def _pod_additions(new: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
         yield invalid(("spec", "activeDeadlineSeconds"), deadline, text)
 
 
-_DEFAULT_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _HINTS: Mapping[type[Struct], str] = {
     StatefulSet: "delete the set and keep its pods: kubectl delete --cascade=orphan",
     PersistentVolumeClaim: "use a claim of another name",
