@@ -61,7 +61,7 @@ class FixedScores(Struct, frozen=True):
 
 class FollowingSum(Struct):
     """Raw scores of all nodes that follow the pods on each node, by plugin, and the weighted sum of those that are not
-    normalized. Columns are copied before a repair: earlier decisions still use the old arrays."""
+    normalized. Raw columns are copied before a repair: earlier decisions still use the old arrays."""
 
     raw: dict[str, Int64Column]
     total: Int64Column
@@ -131,7 +131,6 @@ class SharedColumns:
             for name, column in found.raw.items():
                 found.raw[name] = repaired = column.copy()
                 repaired[rows] = scores.raw[name]
-            found.total = found.total.copy()
             found.total[rows] = scores.total
             found.position = len(journal)
         return _keep(self._following, key, found) if is_kept else found
