@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner of strings, public by long custom
 from typing import Any
 
@@ -145,7 +146,8 @@ def line_in_file(path: str, kind: str, name: str) -> int | None:
 
 
 def _is_named(lines: Sequence[str], name: str) -> bool:
-    found = (re.match(r"\s+name:\s*[\"']?([^\"'\s]+)", text) for text in lines)
+    own = takewhile(lambda text: not text.startswith("---"), lines)
+    found = (re.match(r"\s+name:\s*[\"']?([^\"'\s]+)", text) for text in own)
     return any(each is not None and name.endswith(each[1]) for each in found)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ksched_cli.api.workloads import Deployment, StatefulSet
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.sources.places import Places, SourcePlace
+from ksched_cli.sources.places import Places, SourcePlace, line_in_file
 
 YAML = """# a comment
 kind: Deployment
@@ -108,3 +108,20 @@ def test_lists_in_yaml_and_stdin() -> None:
     assert Places(loaded).of_pod_field(loaded.of(Deployment)[0], DISK) == SourcePlace(
         "stdin", 14, "spec.template.spec.nodeSelector.disk"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "line"),
+    [
+        pytest.param("Namespace", "x", 1, id="the only one of its kind"),
+        pytest.param("Deployment", "one", 3, id="the first of its name"),
+        pytest.param("Deployment", "release-two", 8, id="a name behind a release"),
+        pytest.param("Deployment", "three", 3, id="no such name"),
+        pytest.param("Deploy", "one", None, id="no such kind"),
+    ],
+)
+def test_lines_in_a_template(kind: str, name: str, line: int | None, tmp_path: Path) -> None:
+    parts = ["kind: Namespace", "---", "kind: Deployment", "metadata:", "  labels: {a: b}", '  name: "one"', "---"]
+    (tmp_path / "t.yaml").write_text("\n".join([*parts, "kind: 'Deployment'", "metadata:", "  name: two", ""]))
+    assert line_in_file(str(tmp_path / "t.yaml"), kind, name) == line
+    assert line_in_file(str(tmp_path / "none.yaml"), kind, name) is None
