@@ -4,7 +4,6 @@ it when it creates the object (`api/validation`); objects of kinds that are not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -26,7 +25,6 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE, Loaded, Origin
 from ksched_cli.sources.read_options import ManifestReading, ReadOptions
 from ksched_cli.sources.rendering import Rendering, chart, kustomization
-from ksched_cli.sources.templates import generated
 from ksched_cli.sources.unread import judge, refused_version
 from ksched_cli.sources.validate import Complaint
 
@@ -41,7 +39,6 @@ class _New:
 
     def __init__(self, given: ManifestReading) -> None:
         self.namespace = given.namespace
-        self._names: set[str] = set()
         self.options = ReadOptions(given.recursive, given.exclude, layouts=False)
         self.stdin_name, self.collects, self.optional = given.stdin_name, given.collects, given.optional
         self.renderings: Sequence[Rendering] = [
@@ -58,16 +55,10 @@ class _New:
         yield from made or judge(unknown, origin)
 
     def complete(self, item: Struct) -> None:
-        """Set the namespace of kubectl, and the name if there is only a generateName (FillObjectMetaSystemFields)."""
+        """Set the namespace of kubectl."""
         metadata = metadata_of(item)
         if type(item) not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or self.namespace
-        if not metadata.name and metadata.generate_name:
-            attempts = (
-                generated(metadata.generate_name, metadata.namespace, attempt) for attempt in count(len(self._names))
-            )
-            metadata.name = next(name for name in attempts if name not in self._names)
-            self._names.add(metadata.name)
 
     def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
         """The problems of the object as it is written, except those that decoding has reported."""
