@@ -29,7 +29,9 @@ from queue import SimpleQueue
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = tuple(sorted(each.name for each in (ROOT / "ksched_cli").iterdir() if any(each.glob("*.py"))))
+PACKAGES = tuple(
+    sorted(each.name for each in (ROOT / "ksched_cli").iterdir() if each.suffix == ".py" or any(each.glob("*.py")))
+)
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist", "*.log"
 )
