@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from ksched_cli.cli.streams import abandon_stdout, command_line, complain, leave, prepare_streams, print_text
-from ksched_cli.errors import KschedError, Terminated, UsageError
+from ksched_cli.errors import KschedError, Terminated, UsageError, capitalised, did_you_mean
 from ksched_cli.process import allow_copies
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
@@ -269,16 +269,14 @@ _NEAR = 0.85
 
 def _with_near_options(mistake: Any, context: Any) -> str:
     """`--each-zone` is meant as `--each zone`. Other options are named only if few letters differ."""
-    from difflib import get_close_matches
-
     given = mistake.option_name
     options = [name for each in context.command.params for name in each.opts] if context is not None else []
     text = f"No such option: {given}"
     beginning, _, value = given.rpartition("-")
     if beginning in options and value:
         return f"{text}. Did you mean {beginning} {value}?"
-    near = get_close_matches(given, [each for each in options if each.startswith("--")], 1, _NEAR)
-    return f"{text}. Did you mean {near[0]}?" if near else f"{text}."
+    near = did_you_mean(given, [each for each in options if each.startswith("--")], cutoff=_NEAR)
+    return f"{text}. {capitalised(near)}" if near else f"{text}."
 
 
 def _with_nearest_command(text: str) -> str:

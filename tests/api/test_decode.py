@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.decode import KINDS, UnknownKind, decode_json, decode_plain
+from ksched_cli.api.decode import KINDS, UnknownKind, decode_json, decode_plain, is_stray
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 
@@ -227,3 +227,18 @@ def test_every_recorded_cluster_decodes() -> None:
             str(p) for found in decode_json((case / "cluster.json").read_bytes(), case.name) for p in found.problems
         ]
         assert problems_of == []
+
+
+@pytest.mark.parametrize(
+    ("document", "stray"),
+    [
+        pytest.param({"replicaCount": 2}, True, id="settings"),
+        pytest.param({"replicaCount": 2, "spec": {}}, False, id="one field of an object"),
+        pytest.param([{"op": "add", "path": "/spec"}, 3], True, id="a patch"),
+        pytest.param([3, {"op": "add"}, {"kind": "Pod"}], False, id="an object in a list"),
+        pytest.param([], True, id="an empty list"),
+        pytest.param("text", True, id="a text"),
+    ],
+)
+def test_documents_of_other_tools(document: Any, stray: bool) -> None:
+    assert is_stray(document) is stray

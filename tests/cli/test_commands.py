@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import re
@@ -9,6 +10,7 @@ import shlex
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -248,6 +250,30 @@ def test_a_bug_is_told_without_a_traceback(ksched: Ksched, monkeypatch: pytest.M
     monkeypatch.setattr("ksched_cli.wiring.load_input", broken)
     monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
     assert "a bug in ksched: ZeroDivisionError: oops" in ksched("demo", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        pytest.param(OSError(errno.ENOSPC, "No Space"), "ksched: cannot write the output: no space\n", id="full"),
+        pytest.param(OSError(errno.ENOSPC, ""), "ksched: cannot write the output: [errno 28] \n", id="no text"),
+        pytest.param(OSError(errno.ENOSPC, "No Space", "a"), "ksched: a bug in ksched: OSError", id="of a file"),
+        pytest.param(OSError(errno.EACCES, "No"), "ksched: a bug in ksched: PermissionError", id="another problem"),
+    ],
+)
+def test_an_output_that_cannot_be_written(
+    problem: OSError, said: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abandoned: list[bool] = []
+    monkeypatch.setattr("ksched_cli.cli.version.version", Mock(side_effect=problem))
+    monkeypatch.setattr("ksched_cli.cli.main.abandon_stdout", lambda: abandoned.append(True))
+    monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
+    assert ksched("version", code=2).err.startswith(said)
+    assert abandoned == [True] * ("cannot write" in said)
+    monkeypatch.setenv("KSCHED_TRACEBACK", "1")
+    if not abandoned:
+        with pytest.raises(OSError, match="N"):
+            ksched("version")
 
 
 def test_stdin(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:

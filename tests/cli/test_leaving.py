@@ -54,3 +54,10 @@ def test_a_full_disk_at_the_end_is_reported() -> None:
         ran = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, cwd=ROOT, check=False)
     assert ran.returncode != 0
     assert b"No space left on device" in ran.stderr
+
+
+def test_the_program_that_completes_for_kubectl() -> None:
+    """It takes the words, and not its own name."""
+    code = "import sys\nsys.argv = ['kubectl_complete-ksched', 'config', 'vi']\n"
+    call = "from ksched_cli.__main__ import complete_for_kubectl\ncomplete_for_kubectl()"
+    assert ended(code + call) == (0, "view\tPrint the effective configuration\n:4\n")

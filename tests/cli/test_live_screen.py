@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import trustme
 from msgspec.structs import replace
 
+from ksched_cli.cli import live_screen
 from ksched_cli.cli.live_screen import ScreenState, keys_of, pressed
 from ksched_cli.plan.watch import Answer, Kind, Moment, News
 from ksched_cli.report.registry import RenderOptions
@@ -222,3 +225,20 @@ def test_in_tmux(tmp_path: Path) -> None:
             assert "pending pods" not in until(lambda found: "code 0" in found)
         finally:
             subprocess.run([*tmux, "kill-server"], check=False)
+
+
+def test_a_chosen_pod_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = replace(WatchScreen(), asked="default/p", answer=None)
+    answered = replace(asked, answer=Mock())
+    states = [replace(ScreenState(), shown=shown) for shown in (WatchScreen(), asked, asked, answered)]
+    states = [*states[:2], replace(states[2], waits=True), states[3], replace(states[3], ended=True)]
+    remaining = iter(states)
+    following = Mock(seen=lambda: [Mock()], warnings=())
+    monkeypatch.setattr(live_screen, "Screen", lambda: Mock(open=nullcontext))
+    monkeypatch.setattr(live_screen, "_keys", nullcontext)
+    monkeypatch.setattr(live_screen, "_draw", Mock())
+    monkeypatch.setattr(live_screen, "_taken", lambda state, found: next(remaining))
+    monkeypatch.setattr(live_screen, "_next", lambda state, arrived, keys: next(remaining))
+    live_screen.follow(following)
+    assert [call.args for call in following.ask.call_args_list] == [("default/p",)]
+    following.stop.assert_called_once_with()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.cli.streams import _pager
+from ksched_cli.cli.streams import _pager, paged
 from tests.cli.pipes import run_on_a_terminal
 from tests.cli.transcripts import ROOT
 
@@ -87,3 +88,31 @@ def test_which_pager(changes: dict[str, str], command: list[str] | None, monkeyp
     for name, value in changes.items():
         monkeypatch.setenv(name, value)
     assert _pager() == command
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_pager_starts_with_the_first_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, out, begun = tmp_path / "pager", tmp_path / "out", []
+    program.write_text(f'#!/bin/sh\necho "$LESS" > {out}\nexec cat >> {out}\n')
+    program.chmod(0o755)
+    for name in ("CI", "KSCHED_PAGER", "LESS", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PAGER", str(program))
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal("before"))
+    with paged(["version"], lambda: begun.append(1)):
+        sys.stdout.flush()
+    assert (begun, sys.stdout) == ([], terminal)
+    with paged(["watch"], lambda: begun.append(1)):
+        assert sys.stdout is terminal
+    with paged(["version"], lambda: begun.append(1)):
+        assert sys.stdout.isatty()
+        assert sys.stdout.getvalue() == "before"  # type: ignore[attr-defined]  # everything else is the terminal's
+        sys.stdout.write("one\n")
+        sys.stdout.flush()
+        sys.stdout.write("two\n")
+    assert (begun, sys.stdout) == ([1], terminal)
+    assert out.read_text() == "FRX\none\ntwo\n"

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from tests.cli.transcripts import DEMO
 
@@ -30,18 +31,25 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
+def slow(*values: object) -> ParameterSet:
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+FULL = "ksched: cannot write the output: no space left on device\n"
+CLOSED = "ksched: stdout is closed: there is nowhere to write the result\n"
+
+
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("ksched demo > /dev/full", 2, "ksched: cannot write the output: no space left on device\n"),
-        ("ksched version > /dev/full", 2, "ksched: cannot write the output: no space left on device\n"),
-        (f"ksched simulate --from {DEMO} -o json > /dev/full", 2, "ksched: cannot write the output: no space left"),
-        ("ksched demo >&-", 2, "ksched: stdout is closed: there is nowhere to write the result\n"),
-        ("ksched version >&-", 2, "ksched: stdout is closed: there is nowhere to write the result\n"),
-        (f"ksched simulate --from {DEMO} <&-", 1, ""),
-        ("ksched simulate --from - <&-", 2, "ksched: stdin: "),
-        ("ksched simulate --from /nowhere 2>&-", 2, ""),
+        ("ksched version > /dev/full", 2, FULL),
+        ("ksched version >&-", 2, CLOSED),
+        slow("ksched demo > /dev/full", 2, FULL),
+        slow(f"ksched simulate --from {DEMO} -o json > /dev/full", 2, FULL.strip()),
+        slow("ksched demo >&-", 2, CLOSED),
+        slow(f"ksched simulate --from {DEMO} <&-", 1, ""),
+        slow("ksched simulate --from - <&-", 2, "ksched: stdin: "),
+        slow("ksched simulate --from /nowhere 2>&-", 2, ""),
     ],
 )
 def test_streams(line: str, code: int, said: str) -> None:
@@ -51,8 +59,9 @@ def test_streams(line: str, code: int, said: str) -> None:
     assert len(done.stderr.splitlines()) <= 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["version", "demo", "demo -o json", "plugins", "completion bash", "--help"])
+@pytest.mark.parametrize(
+    "command", ["version", *map(slow, ("demo", "demo -o json", "plugins", "completion bash", "--help"))]
+)
 def test_a_reader_that_has_gone(command: str) -> None:
     """As a program that SIGPIPE ends: 141 in a shell."""
     done = shell(f"(sleep 0.1; exec ksched {command}) | true; echo ${{PIPESTATUS[0]}}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.cli.streams import OutputFile, write_files
+from ksched_cli.cli.streams import OutputFile, check_outputs, write_files
 from ksched_cli.errors import UsageError
 
 CLUSTER = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}'
@@ -67,8 +67,11 @@ def test_modes_and_links_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_device_is_written_to(tmp_path: Path) -> None:
-    write_files([OutputFile("/dev/null", b"x")])
-    assert Path("/dev/null").is_char_device()
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_files([OutputFile(str(pipe), b"x")])
+    assert (os.read(reader, 9), pipe.is_fifo()) == (b"x", True)
+    os.close(reader)
 
 
 @pytest.mark.parametrize("output", ["{folder}/cluster.json", "{folder}/sub/../cluster.json", "{folder}/link.json"])
@@ -94,3 +97,13 @@ def test_two_outputs_are_two_files(tmp_path: Path, capsys: pytest.CaptureFixture
     out = str(tmp_path / "o")
     assert run(["snapshot", "--from", source(tmp_path), "--redact", "--redact-names", out, "-o", out]) == 2
     assert "two outputs go to this file" in capsys.readouterr().err
+
+
+def test_only_the_file_that_is_read_is_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, other = source(tmp_path), tmp_path / "other"
+    other.write_text("")
+    with open(given) as opened:
+        monkeypatch.setattr("sys.stdin", opened)
+        check_outputs([str(other), str(tmp_path / "new"), "/dev/null"], ["-"])
+        with pytest.raises(UsageError, match="it is one of the inputs"):
+            check_outputs([str(other), given], ["-"])

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ksched_cli.cli.main import run
 from ksched_cli.sources import files
 from ksched_cli.sources.read_options import DUMPS
-from tests.cli.inputs import NODE, deployment, dumped
+from tests.cli.inputs import NODE, deployment, dumped, lay_out
+from tests.running import Ksched
 
 FLAT = replace(DUMPS, layouts=False, recursive=False)
 
@@ -50,3 +51,44 @@ def test_check_says_at_least_how_many_it_leaves_out(
     monkeypatch.chdir(tmp_path)
     assert run(["check", "--from", "c.yaml", "-f", "m"]) == 0
     assert "at least 9 manifests in the folders below are not read" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("files", "note"),
+    [
+        pytest.param({"a.yaml": ""}, "a.yaml is not read: there is no Kubernetes object in it", id="an empty file"),
+        pytest.param({"a.yaml": "x: 1"}, "a.yaml is not read: there is no", id="settings"),
+        pytest.param({"b.yaml": "[]", "a.yaml": " "}, "2 files (d/a.yaml, d/b.yaml) are not read", id="two files"),
+        pytest.param(dict.fromkeys(("a.yaml", "b.yaml", "c.json", "e.yml"), ""), "4 files (d/a.yaml, d/b.yaml, d/c.json and 1 more) are", id="four files"),
+    ],
+)  # fmt: skip
+def test_files_of_a_folder_without_objects(
+    files: dict[str, str], note: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
+) -> None:
+    """The file after them is read."""
+    monkeypatch.chdir(tmp_path)
+    lay_out(
+        {"c.yaml": dumped(NODE), "d/web.yaml": dumped(deployment()), **{f"d/{k}": v for k, v in files.items()}},
+        tmp_path,
+    )
+    shown = ksched("check", "--from", "c.yaml", "-f", "d", code=0)
+    assert note in " ".join(shown.out.split())
+    assert "Deployment default/web" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        pytest.param(["a.yaml", "b.yaml"], "--exclude b.yaml", id="no folder"),
+        pytest.param(["one/a.yaml", "two/a.yaml"], "--exclude two", id="a folder"),
+        pytest.param(["a.yaml", "../b c.yaml"], "--exclude 'b c.yaml'", id="the folder above"),
+    ],
+)
+def test_the_same_object_in_two_variants(
+    files: list[str], hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
+) -> None:
+    (tmp_path / "w").mkdir()
+    monkeypatch.chdir(tmp_path / "w")
+    lay_out({"c.yaml": dumped(NODE), **{each: dumped(deployment()) for each in files}}, tmp_path / "w")
+    shown = ksched("check", "--from", "c.yaml", *[word for each in files for word in ("-f", each)], code=2)
+    assert f"or leave one out: {hint}" in " ".join(shown.out.split())

@@ -247,7 +247,9 @@ CONFIG: dict[str, Any] = {
                             }
                         }
                     },
-                }
+                },
+                {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 3}},
+                {"name": "OfACompany", "args": {"secret": "secret"}},
             ],
         }
     ],
@@ -268,9 +270,10 @@ def test_the_configuration_is_redacted_with_the_same_pseudonyms(
     text = out.read_text()
     assert not any(word in text for word in ("carol", "corp", "secret", "kubeconfig", "tlsConfig"))
     document = yaml.safe_load(text)
-    terms = document["profiles"][0]["pluginConfig"][0]["args"]["addedAffinity"][
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    ]["nodeSelectorTerms"]
+    configs = document["profiles"][0]["pluginConfig"]
+    assert [each["name"] for each in configs] == ["NodeAffinity", "InterPodAffinity"]
+    assert configs[1]["args"]["hardPodAffinityWeight"] == 3
+    terms = configs[0]["args"]["addedAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     (node,) = [item for item in json.loads(gzip.decompress(snapshot.read_bytes()))["items"] if item["kind"] == "Node"]
     assert node["metadata"]["labels"]["gen"] in terms[1]["matchExpressions"][0]["values"]
     assert run(["simulate", "--from", str(snapshot), "--config", str(out), "-o", "name"]) == 0

@@ -142,6 +142,8 @@ def test_the_command_makes_a_cluster_that_simulate_reads(tmp_path: Path, capsys:
     made = str(tmp_path / "cluster.json")
     assert run(["trace", *tables(tmp_path), "--seed", "1", "-o", made]) == 0
     assert capsys.readouterr().out.endswith("cluster.json: 2 nodes, 2 pods\n")
+    assert run(["trace", *tables(tmp_path), "--seed", "1", "-o", "-"]) == 0
+    assert capsys.readouterr().out == Path(made).read_text()
     assert run(["simulate", "--from", made, "-o", "json"]) == 0
     assert [each["result"] for each in json.loads(capsys.readouterr().out)["pods"]] == ["scheduled", "scheduled"]
 

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,19 @@ def test_waiting_follows_retry_after_and_grows_without_it(kube: KubeServer, tmp_
     read_cluster(server)
     assert waited[0] == 3.0
     assert 0.3 < waited[1] < waited[2] < waited[3] < 3.0
+
+
+def test_how_often_a_server_is_asked(kube: KubeServer, tmp_path: Path) -> None:
+    kube.faults["/version"] += [refuses(503, "later")] * 9
+    server = connect(LiveOptions(kubeconfig=kube.kubeconfig(tmp_path)))
+    waited: list[float] = []
+    server.pause = waited.append
+    with pytest.raises(ClusterUnreadable, match=r"/version: .*later \(503\) \(8 tries\)"):
+        read_cluster(server)
+    assert (len(waited), max(waited) <= 10) == (7, True)
+    server.pause, server.timeout = time.sleep, 0.1
+    with pytest.raises(ClusterUnreadable, match=r"/version: .*later \(503\) \(see"):
+        read_cluster(server)
 
 
 def test_what_may_not_be_read_is_told_and_what_is_not_served_is_not_there(kube: KubeServer, tmp_path: Path) -> None:

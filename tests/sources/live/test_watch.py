@@ -13,6 +13,7 @@ import pytest
 import trustme
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.decode import DecodedObject
 from ksched_cli.cli.main import run
 from ksched_cli.plan import watch as plan_watch
 from ksched_cli.plan.run.options import RunOptions
@@ -180,6 +181,8 @@ def test_a_mirror_knows_what_scheduling_does_not_read(kube: KubeServer, tmp_path
     assert not mine.apply(ObjectChange(Pod, ("default", "p0"), None))
     assert mine.apply(Listed(Pod, [again["p0"]]))
     assert not mine.apply(Listed(Pod, [again["p0"]]))
+    for found_now in (DecodedObject(None), DecodedObject(None), again["p0"]):
+        assert mine.apply(ObjectChange(Pod, ("default", "p0"), found_now))
 
 
 A, B = News(Kind.FITS, "x/a", "n1", "1 of 2 nodes fit"), News(Kind.UNSCHEDULABLE, "x/a", "", "0/2 nodes are available")
@@ -261,10 +264,11 @@ def test_the_command_prints_a_line_for_each(kube: KubeServer, tmp_path: Path, ks
     entry = json.loads(ksched(*live, "-o", "json", code=0).out)
     assert {key: entry[key] for key in ("kind", "pod", "node")} == {"kind": "fits", "pod": "default/p0", "node": "n1"}
     assert run([*live[:3], "--for", "50ms"]) == 0
+
+
+def test_mistakes(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
+    live = ["watch", "--kubeconfig", kube.kubeconfig(tmp_path)]
     assert "-n defualt: nothing of the input is in namespace defualt" in ksched(*live, "-n", "defualt", code=2).err
-
-
-def test_mistakes(tmp_path: Path, ksched: Ksched) -> None:
     assert run(["watch", "--from", "x.json"]) == 2
     assert run(["watch", "--for", "soon"]) == 2
     said = ksched("watch", "--kubeconfig", str(tmp_path / "none"), code=3).err
