@@ -108,7 +108,7 @@ class ClaimProposals:
         if not name or claim.metadata.deletion_timestamp is not None:
             return
         found = next((each for each in self._classes if each.metadata.name == name), None)
-        providing = [each for each in self._providing() if each.metadata.name != name]
+        providing, near = [each for each in self._providing() if each.metadata.name != name], ""
         if found is None:
             near = nearest(name, [each.metadata.name for each in self._classes])
             if near and not self._is_of_a_template(claim):
@@ -125,7 +125,8 @@ class ClaimProposals:
             return
         if providing and not self._is_of_a_template(claim):
             alike = min(providing, key=lambda each: _unlike(each, found)) if found is not None else providing[0]
-            yield self._with_class(claim, alike.metadata.name, "claim's class", _CLASS)
+            if alike.metadata.name != near:
+                yield self._with_class(claim, alike.metadata.name, "claim's class", _CLASS)
 
     def _with_class(self, claim: PersistentVolumeClaim, name: str, kind: str, cost: float) -> FixChange:
         old = claim.metadata
