@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,14 +14,26 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import ObjectMeta, Pod
 from ksched_cli.api.workloads import PriorityClass, ResourceQuota, ResourceQuotaSpec, StatefulSet
+from ksched_cli.autoscale.karpenter.decision import PodWithoutNode, Provisioning
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.controlplane.admission.chain import Chain
-from ksched_cli.plan.capacity import Capacity, NodeRoom, Portion, capacity, place_pending
+from ksched_cli.controlplane.admission.quantities import Denial
+from ksched_cli.plan.capacity import (
+    Capacity,
+    NodeRoom,
+    PendingCounts,
+    Portion,
+    _add_nodes_for_pending,
+    _NewNodes,
+    _ReplicasAhead,
+    capacity,
+    place_pending,
+)
 from ksched_cli.plugins.node_affinity import NodeAffinityReasons
 from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded, Origin
-from ksched_cli.whatif.replicas import Replicas, Shape
+from ksched_cli.whatif.replicas import Replica, Replicas, Shape
 from tests.builders import loaded_of, make_node, make_pod
 from tests.cli.inputs import deployment
 from tests.clusters import clusters, pods
@@ -311,3 +325,92 @@ def test_several_manifests_are_counted_in_one_cluster(built_clusters: list[Clust
     found = Simulator.load([SMALL]).capacity(WEB, make_pod("db").requests(cpu="500m").obj())
     assert [each.sets for each in found.capacities] == [2, 4]
     assert len(built_clusters) == 1
+
+
+# With an autoscaler
+
+
+def replicas_of(*names: str, denied: str = "") -> Any:
+    """Replicas with these names, the last of which admission refuses if `denied` is its reason."""
+    made = [Replica(make_pod(name).obj()) for name in names]
+    if denied:
+        made[-1].denial = Denial("ResourceQuota", denied)
+    return iter(made)
+
+
+def names_of(found: Iterable[Replica]) -> list[str]:
+    return [each.pod.metadata.name for each in found]
+
+
+class Maker:
+    def __init__(self, replicas: Any) -> None:
+        self.next = replicas.__next__
+
+
+def test_replicas_ahead_are_taken_later() -> None:
+    found = _ReplicasAhead(Maker(replicas_of("a", "b", "c", "d")))  # type: ignore[arg-type]
+    assert names_of([found.next()]) == ["a"]
+    assert names_of(found.ahead(2)) == ["b", "c"]
+    assert names_of(found.ahead(1)) == ["b"]
+    assert names_of(found.next() for _ in range(3)) == ["b", "c", "d"]
+
+
+def test_replicas_ahead_end_with_one_that_is_refused() -> None:
+    found = _ReplicasAhead(Maker(replicas_of("a", "b", "c", denied="quota")))  # type: ignore[arg-type]
+    assert names_of(found.ahead(9)) == ["a", "b"]
+    assert names_of(found.ahead(9)) == ["a", "b"]
+    assert names_of(found.next() for _ in range(3)) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "placed", "added", "asked"),
+    [
+        pytest.param(9, ["p"], 1, ["p", "w", "a0", "a1", "a2", "a3", "b0", "b1"], id="two of three are a"),
+        pytest.param(4, ["p"], 0, ["p", "w", "a0"], id="up to the limit"),
+        pytest.param(2, ["p"], 1, ["p", "w"], id="the last one"),
+        pytest.param(1, ["p"], 1, ["p", "w"], id="beyond it"),
+    ],
+)
+def test_nodes_are_asked_for_all_replicas_up_to_the_limit(
+    limit: int, placed: list[str], added: int, asked: list[str]
+) -> None:
+    nodes, seen = ["n"], list[str]()
+
+    def pass_for(more: dict[type, list[Any]]) -> None:
+        assert list(more) == [Pod]
+        seen.extend(each.metadata.name for each in more[Pod])
+
+    controller = SimpleNamespace(pass_for=pass_for)
+    run: Any = SimpleNamespace(
+        world=SimpleNamespace(cluster=SimpleNamespace(nodes=nodes)),
+        source=SimpleNamespace(autoscaler=SimpleNamespace(controller_in=lambda world: controller)),
+        until_rest=lambda: nodes.extend(["new"] * added),
+    )
+    portions: Any = [
+        (Portion(name, name, many), _ReplicasAhead(Maker(replicas_of(*(f"{name}{at}" for at in range(9))))))  # type: ignore[arg-type]
+        for name, many in (("a", 2), ("b", 1))
+    ]
+    waiting, *before = replicas_of("w", *placed)
+    assert _NewNodes(run, portions, limit).add(waiting, before) is bool(added)
+    assert seen[:2] == asked[:2]
+    assert sorted(seen) == sorted(asked)
+
+
+def test_one_replica_stands_for_all_that_no_pool_takes() -> None:
+    unplaced = [PodWithoutNode(pod, "solve", "m") for pod in ("default/new-1", "default/known", "default/new-2")]
+    found = Provisioning(unplaced=unplaced, not_considered=["x"], elsewhere={"a": "n"})
+    loaded = loaded_of(make_pod("known").obj())
+    run: Any = SimpleNamespace(provisioned=lambda: found, source=SimpleNamespace(loaded=loaded))
+    result = _NewNodes(run, [], 1).result()
+    assert result == Provisioning(unplaced=[unplaced[1], unplaced[0]])
+    run.provisioned = lambda: None
+    assert _NewNodes(run, [], 1).result() is None
+
+
+def test_pending_pods_get_nodes_first() -> None:
+    queue = [SimpleNamespace(gated=gated) for gated in (False, False, False, True)]
+    loop = SimpleNamespace(queue=queue)
+    run: Any = SimpleNamespace(world=SimpleNamespace(loop=loop), until_rest=lambda: queue.pop(0))
+    assert _add_nodes_for_pending(run) == PendingCounts(placed=1, unplaced=2, held_back=1)
+    run.until_rest = lambda: queue.append(SimpleNamespace(gated=False))
+    assert _add_nodes_for_pending(run) == PendingCounts(placed=0, unplaced=3, held_back=1)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksched_cli.errors import KschedError, UsageError
-from ksched_cli.plan.sweep.model import read_sweep
+from ksched_cli.plan.sweep.model import dimensions_of, read_edit_range, read_sweep
 from ksched_cli.plan.sweep.trials import VariantSpace, variant_space
 from ksched_cli.sources.dump import load_dump
 from tests.builders import make_pod
 from tests.plan.sweep.clusters import node
+
+HEAD = "apiVersion: ksched/v1\nkind: Sweep\n"
 
 
 def space(nodes: int = 4, **words: Any) -> VariantSpace:
@@ -95,6 +98,11 @@ def test_a_sample_that_is_larger_than_the_product_is_the_product() -> None:
         pytest.param({"scale": "deployment/web=5"}, "'deployment/web=5' has no range of numbers", id="no range"),
         pytest.param({"scale": "thing/web=1..5"}, "there is no kind thing", id="unknown kind"),
         pytest.param({"add_node": "cpu=4=0..200000"}, "has more than 100,000 numbers", id="long range"),
+        pytest.param({"fail": "label=a b"}, "'a b' cannot be a label's key", id="no key of a label"),
+        pytest.param({"ties": 10**7 + 1}, "--ties 10000001: 10000001 is not between 1 and 10,000,000", id="too many draws"),
+        pytest.param({"kube_version": "1.30..1.x"}, "'1.30..1.x' is not a range of minors", id="no last minor"),
+        pytest.param({"scale": "deployment/web=0..100000"}, "has more than 100,000 numbers", id="one number more"),
+        pytest.param({"fail": "node", "keep_worst": 0}, "--keep-worst: 0 is not at least 1", id="none is kept"),
         pytest.param({"fail": "node", "sample": 0}, "--sample: 0 is not at least 1", id="empty sample"),
         pytest.param(
             {"orders": 10**6, "ties": 10**6}, "the dimensions have 1,000,000,000,000 products", id="a product of 10^12"
@@ -105,6 +113,61 @@ def test_bad_words(words: dict[str, Any], message: str) -> None:
     with pytest.raises(KschedError) as raised:
         space(**words)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "dimensions"),
+    [
+        pytest.param({"fail": "node"}, {"fail": "node"}, id="each node"),
+        pytest.param({"fail": "zone:1"}, {"fail": "zone"}, id="each zone"),
+        pytest.param({"fail": "region:2"}, {"fail": "region:2"}, id="pairs"),
+        pytest.param({"fail": "zone:zone-1"}, {"fail": "zone:zone-1"}, id="one by name"),
+        pytest.param({"fail": "label=example.com/rack:2"}, {"fail": "example.com/rack:2"}, id="pairs of a label"),
+        pytest.param({"orders": 1, "ties": 10**7}, {"orders": 1, "ties": 10**7}, id="the fewest and the most draws"),
+        pytest.param({"kube_version": "1.36,1.34..1.35, 1.36"}, {"kubeVersion": ["1.36", "1.34", "1.35"]}, id="minors"),
+        pytest.param({"kube_version": ("1.36", "1.36..1.36")}, {"kubeVersion": ["1.36"]}, id="one minor twice"),
+        pytest.param(
+            {"scale": ("deployment/a=1..2", "deployment/b=3..3"), "clone_node": "n=0..1"},
+            {"scale": ["deployment/a=1..2", "deployment/b=3..3"], "cloneNode": ["n=0..1"]},
+            id="edits",
+        ),
+    ],
+)
+def test_dimensions_as_they_are_written(words: dict[str, Any], dimensions: dict[str, Any]) -> None:
+    assert dimensions_of(read_sweep(None, words)) == dimensions
+
+
+def test_the_numbers_of_a_range() -> None:
+    scale, clone = read_edit_range("scale", "deployment/web=0..2"), read_edit_range("clone-node", "n=0..2")
+    assert [getattr(each, "replicas", None) for each in scale.edits] == [0, 1, 2]
+    assert [each if each is None else each.count for each in clone.edits] == [None, 1, 2]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("kind: Sweep\ndimensions: {orders: 1}", "apiVersion: expected ksched/v1, got none", id="no version"),
+        pytest.param("apiVersion: ksched/v1\nkind: Other\ndimensions: {orders: 1}", "2: kind: expected Sweep, got Other", id="another kind"),
+        pytest.param(HEAD + "dimensions: {orders: 0}", "3: dimensions.orders: 0 is not between", id="a dimension"),
+        pytest.param(HEAD + "dimensions: {orders: 1}\nsample: 0", "4: sample: 0 is not at least 1", id="a sample"),
+        pytest.param(HEAD + "dimensions: {orders: 1}\nkeepWorst: 0", "4: keepWorst: 0 is not at least 1", id="none is kept"),
+        pytest.param(HEAD + "dimensions: {kubeVersion: 1.x}", "dimensions.kubeVersion: ", id="a minor"),
+        pytest.param(HEAD + "dimensions: {}", "the sweep has no dimension", id="no dimension"),
+        pytest.param(HEAD + "dimensions: {orders: a}", "dimensions.orders", id="a type"),
+        pytest.param(HEAD + "dimensions: {grid: {weights: {A: x}}}", "dimensions.grid", id="a grid"),
+        pytest.param(HEAD + "dimensions: {orders: 1}\nsample: 1\nkeepWorst: 1", "", id="the least"),
+    ],
+)  # fmt: skip
+def test_mistakes_of_a_file_have_their_places(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.yaml"
+    path.write_text(text)
+    if not message:
+        assert read_sweep(str(path), {}).orders == 1
+        return
+    with pytest.raises(KschedError) as raised:
+        read_sweep(str(path), {})
+    assert message in str(raised.value)
+    assert str(path) in str(raised.value)
 
 
 def test_a_product_of_ten_to_the_twelve_can_be_sampled() -> None:
