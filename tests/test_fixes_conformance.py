@@ -62,14 +62,12 @@ def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> b
         if name == found.pod or (owners and waits and controllers(item) == owners):
             patch(item, fix.patch)
     for change in fix.changes:
-        if change.op in ("create", "delete") and change.kind in ("PersistentVolumeClaim", "StorageClass"):
-            old = [
-                each
-                for each in document["items"]
-                if (each["kind"], each["metadata"]["name"]) == (change.kind, change.name)
-            ]
-            document["items"] = [each for each in document["items"] if each not in old or change.op == "create"]
-            document["items"] += [change.content] if change.op == "create" else []
+        created, target = change.get("object"), change.get("target", {})
+        if created is not None and created["kind"] in ("PersistentVolumeClaim", "StorageClass"):
+            document["items"].append(created)
+        if change["op"] == "delete" and target["kind"] in ("PersistentVolumeClaim", "StorageClass"):
+            old = target["kind"], target["name"]
+            document["items"] = [each for each in document["items"] if (each["kind"], each["metadata"]["name"]) != old]
     cluster = folder / "changed.json"
     cluster.write_text(json.dumps(document))
     alike = {name for name, item in pods.items() if owners and controllers(item) == owners} | {found.pod}

@@ -352,9 +352,8 @@ def test_a_new_priority_class_is_created_before_the_pod_has_it() -> None:
     (fix,) = [
         each for text, each in by_text(never_preempts(priority_class("batch", 9, "Never"))).items() if "cre" in text
     ]
-    assert [each.op for each in fix.changes] == ["create", "patch"]
-    assert fix.changes[0].content is not None
-    assert fix.changes[0].content["metadata"] == {"name": "batch-preempting"}
+    assert [each["op"] for each in fix.changes] == ["create", "patch"]
+    assert fix.changes[0]["object"]["metadata"] == {"name": "batch-preempting"}
     assert [command.partition(" ")[0] for command in fix.commands] == ["echo", "kubectl"]
 
 

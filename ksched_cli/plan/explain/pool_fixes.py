@@ -251,9 +251,15 @@ class _Search:
         promise = Promise(sum(bool(each.node) for each in own), max(len(own), template.wanted))
         if promise.pods <= placed_before:
             return None
-        text, cost = f"NodePool {attempt.pool.metadata.name}: {' and '.join(attempt.texts)}", float(len(attempt.texts))
-        node, note = node_of(own, self._name), template.note if attempt.tolerated else ""
-        return Fix(text, cost, (), (), tuple(commands), node, tuple(changes), promise, note=note)
+        return Fix(
+            text=f"NodePool {attempt.pool.metadata.name}: {' and '.join(attempt.texts)}",
+            cost=float(len(attempt.texts)),
+            commands=tuple(commands),
+            changes=tuple(each.document() for each in changes),
+            promise=promise,
+            note=template.note if attempt.tolerated else "",
+            node=node_of(own, self._name),
+        )
 
 
 def _with_value(attempt: _Attempt, at: int, value: str) -> _Attempt:

@@ -23,7 +23,7 @@ from ksched_cli.plan.results.outcomes import Displayed, DrawOdds, PodOutcome
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
-    from ksched_cli.plan.size.classes import HelpingNode
+    from ksched_cli.plan.size.results import HelpingNode
 
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.

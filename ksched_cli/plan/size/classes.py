@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 import msgspec
 import numpy as np
@@ -30,6 +29,7 @@ from ksched_cli.plan.size.problem import (
     reduced,
     undominated,
 )
+from ksched_cli.plan.size.results import HelpingNode, without_zeros
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.plugins.node_resources_balanced_allocation import BalancedAllocationRules
 
@@ -311,16 +311,6 @@ def _clash(one: HostPort, other: HostPort) -> bool:
     return one.address == other.address or ANY_ADDRESS in (one.address, other.address)
 
 
-class HelpingNode(Struct, frozen=True):
-    """`shape` is empty if no single node helps; `reasons` has the rejections by shape, for those that cost less or for
-    all."""
-
-    shape: str
-    price: Decimal
-    unit: str
-    reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
-
-
 def find_helping_node(source: LoadedInput, catalog: ShapeCatalog, pod: str) -> HelpingNode | None:
     """Try the shapes in the order of their prices. None if the pod is not one that waits for a node."""
     trials = SizingTrials(source, source.scheduler())
@@ -333,7 +323,9 @@ def find_helping_node(source: LoadedInput, catalog: ShapeCatalog, pod: str) -> H
         if not why:
             attempt = trials.run({shape: 1})
             if row in attempt.on:
-                return HelpingNode(shape.title, shape.price, catalog.unit, reasons)
+                return HelpingNode(
+                    shape=shape.title, price=without_zeros(shape.price), unit=catalog.unit, reasons=reasons
+                )
             why = next((each.message for each in attempt.unplaced if each.row == row), "")
         reasons[shape.title] = why
-    return HelpingNode("", Decimal(0), catalog.unit, reasons)
+    return HelpingNode(reasons=reasons)

@@ -106,6 +106,16 @@ class CheaperSet(Struct, frozen=True, rename="camel"):
     message: str
 
 
+class HelpingNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cheapest shape on which a pod fits, empty if no single node helps; `reasons` has the rejections by shape, for
+    those that cost less or for all."""
+
+    shape: str = ""
+    price: Decimal | None = None
+    unit: str = ""
+    reasons: Mapping[str, str]
+
+
 class SizeSearch(Struct, frozen=True, rename="camel"):
     """How the search ended. `pods_with_ties`: pods for which several nodes scored alike, so that kube-scheduler
     draws."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,9 +12,10 @@ import msgspec
 from ksched_cli.errors import counted, joined, named
 from ksched_cli.plan.explain import results
 from ksched_cli.plan.explain.results import group_nodes
-from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange, Promise
+from ksched_cli.plan.reasons.fixes.values import Fix
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plan.results.outcomes import DrawOdds
+from ksched_cli.plan.size.results import HelpingNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
@@ -90,64 +90,6 @@ class StudyPart(DocumentPart, frozen=True, kw_only=True):
         return cls.like(study, if_allowed=None)
 
 
-class ManifestPart(DocumentPart, frozen=True, kw_only=True):
-    file: str
-    line: int | None = None
-    field: str
-    action: str
-    value: Any = None
-
-    @classmethod
-    def of(cls, change: ManifestChange) -> ManifestPart:
-        place = change.place
-        return cls.like(change, file=place.source, line=place.line, field=place.path)
-
-    def __str__(self) -> str:
-        """`web.yaml:18: spec.template.spec.priorityClassName: high`."""
-        where = f"{self.file}:{self.line}" if self.line is not None else self.file
-        if self.action == "delete":
-            return f"{where}: delete {self.field}"
-        value = self.value if isinstance(self.value, str) else json.dumps(self.value)
-        return f"{where}: {self.field}: {'add ' if self.action == 'append' else ''}{value}"
-
-
-class FixPart(DocumentPart, frozen=True, kw_only=True):
-    """A change that makes the pod fit: `changes` of objects, `commands` for a shell, and the `promise` that a run of
-    the whole workload gave; the same as flags of ksched, as a JSON patch of the pod, and as changes of the manifest."""
-
-    text: str
-    cost: float
-    flags: tuple[str, ...] = ()
-    patch: tuple[Mapping[str, Any], ...] = ()
-    commands: tuple[str, ...] = ()
-    changes: tuple[Mapping[str, Any], ...] = ()
-    promise: Promise | None = None
-    note: str = ""
-    node: str
-    victims: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-    manifest: tuple[ManifestPart, ...] = ()
-    workloads: Mapping[str, str] = msgspec.field(default_factory=dict)
-
-    @classmethod
-    def of(cls, fix: Fix) -> FixPart:
-        return cls.like(
-            fix,
-            manifest=tuple(map(ManifestPart.of, fix.manifest)),
-            changes=tuple(each.document() for each in fix.changes),
-        )
-
-
-class HelpingNodePart(DocumentPart, frozen=True, kw_only=True):
-    """`shape` is absent if no single node helps."""
-
-    shape: str = ""
-    price: str = ""
-    unit: str = ""
-    reasons: Mapping[str, str]
-
-
 class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", tag="Explanation"):
     """The entry of the pod as in `simulate`, with its explanation. Amounts of cpu are in thousandths."""
 
@@ -167,10 +109,10 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
     runner_up: results.Margin | None = None
     why_not: FocusPart | None = None
     preemption_study: StudyPart | None = None
-    fixes: tuple[FixPart, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     fixes_on: str = ""
     fixes_tried: int | None = None
-    helping_node: HelpingNodePart | None = None
+    helping_node: HelpingNode | None = None
     retried_on: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     rejection_groups: tuple[results.RejectingNodes, ...] = ()
     why_no_fix: str = ""
@@ -203,10 +145,10 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         },
         why_not=FocusPart.of(found.focus) if found.focus else None,
         preemption_study=StudyPart.of(found.preemption) if found.preemption else None,
-        fixes=tuple(map(FixPart.of, all_fixes)),
+        fixes=tuple(all_fixes),
         fixes_on=fixes.on if fixes else "",
         fixes_tried=fixes.tried if fixes else None,
-        helping_node=_helping_node_part(result),
+        helping_node=result.helping_node,
         retried_on={each.plugin: each.events for each in found.retries},
         rejection_groups=tuple(group_nodes(found.nodes)),
         why_no_fix=fixes.why_none if fixes else "",
@@ -216,13 +158,6 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         autoscaling=result.autoscaling.document() if result.autoscaling is not None else None,
         coverage=result.coverage,
     )
-
-
-def _helping_node_part(result: results.ExplainResult) -> HelpingNodePart | None:
-    node = result.helping_node
-    if node is None:
-        return None
-    return HelpingNodePart.like(node) if node.shape else HelpingNodePart(reasons=node.reasons)
 
 
 # The view
@@ -315,7 +250,7 @@ def _fixes(found: ExplanationDocument) -> list[Section]:
     return sections
 
 
-def _promise(fix: FixPart) -> str:
+def _promise(fix: Fix) -> str:
     """`22 of 22 pods have a node, this one node-1`."""
     promise = fix.promise
     if promise is None or promise.of <= 1:
@@ -327,7 +262,7 @@ def _promise(fix: FixPart) -> str:
     )
 
 
-def _costs(fix: FixPart) -> str:
+def _costs(fix: Fix) -> str:
     """The consequences of a fix for other pods."""
     text = f", evicting {by_workload(fix.victims, fix.workloads)}" if fix.victims else ""
     if fix.lost:
@@ -337,7 +272,7 @@ def _costs(fix: FixPart) -> str:
     return text
 
 
-def _fix_lines(fix: FixPart) -> Iterator[Line]:
+def _fix_lines(fix: Fix) -> Iterator[Line]:
     """The lines of the manifest if the pod comes from one, else the commands."""
     if fix.note:
         yield Line(f"{fix.note}.", aside=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from ksched_cli.plan.size.classes import HelpingNode
+from ksched_cli.plan.size.results import HelpingNode
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, node, pending, shape
 

@@ -83,9 +83,9 @@ class PodManifest:
         steps = _path(operation["path"])
         appends = operation["op"] == "add" and steps[-1] == "-"
         place = self._places.of_pod_field(self._item, steps[:-1] if appends else steps)
-        if operation["op"] == "remove":
-            return ManifestChange(place, "delete")
-        return ManifestChange(place, "append" if appends else "set", operation["value"])
+        action: Any = "delete" if operation["op"] == "remove" else "append" if appends else "set"
+        value = operation.get("value")
+        return ManifestChange(file=place.source, line=place.line, field=place.path, action=action, value=value)
 
 
 def manifest_of_pod(pod: Pod, store: Store, manifests: Sequence[Loaded]) -> PodManifest | None:
@@ -448,22 +448,22 @@ class FixTrials:
         lost = {pod for pod in _lost(found.world) - _lost(self.unchanged.world) if workloads[pod] != self._workload}
         source = self.changes.source
         return Fix(
-            " and ".join(each.text for each in proposal.changes),
-            round(proposal.cost, 3),
-            tuple(filter(None, map(str, proposal.edits))),
-            proposal.operations,
-            self.changes.commands(proposal, of_manifest=self.manifest is not None),
-            node_of(found.own, self._subject.key),
-            self.changes.changes(proposal, found.created),
-            Promise(
+            text=" and ".join(each.text for each in proposal.changes),
+            cost=round(proposal.cost, 3),
+            flags=tuple(filter(None, map(str, proposal.edits))),
+            patch=proposal.operations,
+            commands=self.changes.commands(proposal, of_manifest=self.manifest is not None),
+            changes=tuple(each.document() for each in self.changes.changes(proposal, found.created)),
+            promise=Promise(
                 found.placed, source.wanted if not found.fits and source.wanted else max(len(found.own), source.wanted)
             ),
-            found.preempted,
-            tuple(sorted(unplaced)),
-            tuple(sorted(lost)),
-            self.manifest.changes(proposal.operations) if self.manifest is not None else (),
-            {pod: workload for pod, workload in workloads.items() if pod in named},
-            source.note if proposal.operations else "",
+            note=source.note if proposal.operations else "",
+            node=node_of(found.own, self._subject.key),
+            victims=found.preempted,
+            left_out=tuple(sorted(unplaced)),
+            lost=tuple(sorted(lost)),
+            manifest=self.manifest.changes(proposal.operations) if self.manifest is not None else (),
+            workloads={pod: workload for pod, workload in workloads.items() if pod in named},
         )
 
 

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from ksched_cli.api.json_patch import Operation
-from ksched_cli.sources.places import SourcePlace
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.world.results import FinalPod, WorldResult
 
@@ -138,13 +137,23 @@ class Proposal(Struct, frozen=True):
         return tuple(edit for each in self.changes for edit in each.edits)
 
 
-class ManifestChange(Struct, frozen=True):
-    """One change of a manifest. `place` has the file, the line and the path of the field; a field that the manifest
-    does not have yet has the line of the nearest field around it."""
+class ManifestChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One change of a manifest. A field that the manifest does not have yet has the line of the nearest field around
+    it."""
 
-    place: SourcePlace
+    file: str
+    line: int | None = None
+    field: str
     action: Literal["set", "append", "delete"]
     value: Any = None
+
+    def __str__(self) -> str:
+        """`web.yaml:18: spec.template.spec.priorityClassName: high`."""
+        where = f"{self.file}:{self.line}" if self.line is not None else self.file
+        if self.action == "delete":
+            return f"{where}: delete {self.field}"
+        value = self.value if isinstance(self.value, str) else json.dumps(self.value)
+        return f"{where}: {self.field}: {'add ' if self.action == 'append' else ''}{value}"
 
 
 class Promise(Struct, frozen=True):
@@ -154,26 +163,28 @@ class Promise(Struct, frozen=True):
     of: int
 
 
-class Fix(Struct, frozen=True):
-    """A proposal that was tried and works: more pods of the workload have a node in the end, this one `node`. `victims`
-    are pods that the workload preempts, `lost` those that no controller recreates, and `left_out` those that have no
-    node then and had one before; `workloads` has their top owners by pod. `manifest` has the patch as changes of the
-    manifest that the pod comes from, `note` the tool that manages the workload, such as Helm."""
+class Fix(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A proposal that was tried and works: more pods of the workload have a node in the end, this one `node`. The same
+    change is there as `changes` of objects, as `commands` for a shell, as `flags` of ksched, as a JSON `patch` of the
+    pod, and as changes of the `manifest` that the pod comes from. `promise` is what a run of the whole workload gave.
+    `victims` are pods that the workload preempts, `lost` those that no controller recreates, and `left_out` those that
+    have no node then and had one before; `workloads` has their top owners by pod. `note`: the tool that manages the
+    workload, such as Helm."""
 
     text: str
     cost: float
-    flags: tuple[str, ...]
-    patch: tuple[Operation, ...]
-    commands: tuple[str, ...]
-    node: str
-    changes: tuple[AdvisedChange, ...]
+    flags: tuple[str, ...] = ()
+    patch: tuple[Operation, ...] = ()
+    commands: tuple[str, ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
     promise: Promise
+    note: str = ""
+    node: str
     victims: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     manifest: tuple[ManifestChange, ...] = ()
     workloads: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
 
 
 class Fixes(Struct, frozen=True):
