@@ -28,10 +28,9 @@ def pod(random: Random) -> Pod:
     return found
 
 
-def read(store: Store) -> tuple[int, int]:
-    """The active pods that the set would adopt and the ready ones of them, pod by pod."""
-    found = [each for each in store.of(Pod) if is_active(each) and SELECTOR.matches(each.metadata.labels)]
-    return len(found), sum(map(is_ready, found))
+def read(store: Store) -> list[Pod]:
+    """The active pods that the set would adopt, pod by pod."""
+    return [each for each in store.of(Pod) if is_active(each) and SELECTOR.matches(each.metadata.labels)]
 
 
 def change(store: Store, random: Random) -> None:
@@ -58,7 +57,9 @@ def test_counts_are_those_of_the_pods(seed: int) -> None:
 
     def check() -> None:
         if store.current(SET) is not None or random.random() < 0.2:
-            assert store.count_active(SET, SELECTOR) == read(store)
+            found = read(store)
+            assert store.count_active(SET, SELECTOR) == (len(found), sum(map(is_ready, found)))
+            assert store.active_orphans("default", SELECTOR) == found
 
     def some(depth: int) -> None:
         for _ in range(random.randrange(1, 6)):
