@@ -184,8 +184,10 @@ def test_min_ready_seconds_are_waited_for() -> None:
     assert 39 <= deleted[1] - deleted[0] <= 41
 
 
-def test_finished_pods_and_second_pods_go() -> None:
-    control_plane = rested(*nodes(2), make("DaemonSet", "agent"))
+@pytest.mark.parametrize("surge", [0, 1])
+def test_finished_pods_and_second_pods_go(surge: int) -> None:
+    strategy = _rolling(maxSurge=surge, maxUnavailable=1 - surge)
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent", updateStrategy=strategy))
     first, second = (control_plane.pod(name) for name in control_plane.pods())
     control_plane.api.update(replace(first, status=replace(first.status, phase="Failed")))
     twin = replace(second, metadata=replace(second.metadata, name="agent-twin", uid="twin"))

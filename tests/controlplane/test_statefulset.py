@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import takewhile
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.controllers.revisions import revision_of
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
+from ksched_cli.controlplane.plane import is_complete
 from ksched_cli.releases.engine_rules import ControllerRules
 from ksched_cli.releases.minors import nearest_release
 from ksched_cli.world.world import World
@@ -98,6 +100,20 @@ def test_the_way_back_from_a_broken_template_waits_for_the_broken_pod() -> None:
     control_plane.api.delete(control_plane.pod("db-1"))
     assert control_plane.run().pods()["db-1"] == "node-1+"
     assert revision_of(control_plane.pod("db-1")) == first, "an earlier template has its earlier revision"
+
+
+@pytest.mark.parametrize("partition", [0, 1, 2])
+def test_a_rollout_is_complete_at_its_partition(partition: int) -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=3, updateStrategy=strategy))
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    (controller,) = (each for each in control_plane.controllers if isinstance(each, StatefulSetController))
+    of_sets: Any = SimpleNamespace(stateful_sets=controller)
+    found = []
+    for seconds in (0.1, 3600):
+        control_plane.run(seconds)
+        found.append(is_complete(of_sets, control_plane.object("StatefulSet", "db")))
+    assert found == [False, True]
 
 
 def test_pods_below_the_partition_come_back_with_the_current_revision() -> None:
