@@ -534,6 +534,18 @@ def test_mistakes_of_prices_are_refused(
     assert (code, "cannot be read" in error) == (2, True)
 
 
+def test_a_pod_stays_off_the_new_node_of_a_pod_that_refuses_it(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "b"}}, "topologyKey": "kubernetes.io/hostname"}
+    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pods = [pending("a", affinity=alone), pending("b"), pending("c")]
+    pods[1]["metadata"]["labels"] = {"app": "b"}
+    _, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=(node_pool(), *pods))
+    nodes = [each["pods"] for each in document["autoscaling"]["newNodes"]]
+    assert sorted(nodes, key=len) == [["shop/b"], ["shop/a", "shop/c"]]
+
+
 def test_a_volume_of_a_zone_that_the_node_pool_excludes(
     tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

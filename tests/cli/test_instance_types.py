@@ -76,6 +76,26 @@ def test_the_cloud_of_a_dump(capsys: pytest.CaptureFixture[str]) -> None:
     assert "built-in table" in document["coverage"]["autoscalerAssumed"][0]
 
 
+@pytest.mark.parametrize(
+    ("provider", "zone", "source"),
+    [
+        pytest.param("aws:///us-east-1a/i-0", "us-east-1a", "EC2 us-east-1", id="EC2"),
+        pytest.param("gce://project/us-central1-a/n", "us-central1-a", "Compute Engine us-central1", id="GCE"),
+    ],
+)
+def test_the_region_of_the_zones_of_a_dump(
+    provider: str, zone: str, source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = {"topology.kubernetes.io/zone": zone}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n", "labels": labels},
+        "spec": {"providerID": provider},
+    }
+    assert listed(capsys, "--from", write_list(tmp_path / "cluster.json", node))["source"] == source
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_settings_of_a_node_class_count_if_it_is_the_only_one(
     number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

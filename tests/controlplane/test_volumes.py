@@ -184,9 +184,11 @@ def test_storage_pools_shrink(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """All claims fitted into the same free space. The first pool is of another class."""
+    """All claims fitted into the same free space. One pool is of another class, and no node reaches another one."""
+    unread = {"matchExpressions": [{"key": ZONE, "operator": "Odd"}]}
     pools = [
         pool("a", "east", "100Gi", "slow"),
+        {**pool("b", "", "100Gi"), "nodeTopology": unread},
         pool("east", "east", east, largest=largest),
         pool("west", "west", west),
     ]

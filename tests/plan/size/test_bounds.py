@@ -131,6 +131,14 @@ def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
     mender = SetCompletion(trials, problem, time.perf_counter() + 20, SearchSettings())
     mender.state.cost = 1_000_000
     assert mender._forecast_mended({}) == {choice_of(problem, "large"): pods}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "pods"), [pytest.param("8", 2, id="the only one"), pytest.param("1500m", 5, id="most pods for its price")]
+)
+def test_the_node_that_helps_most(cpu: str, pods: int) -> None:
+    trials, problem = survey(*(pending(f"p{at}", cpu=cpu, memory="1Gi") for at in range(pods)))
+    mender = SetCompletion(trials, problem, time.perf_counter() + 20, SearchSettings())
     more = mender._one_more(mender._attempt({}))
     assert more is not None
     assert {shape.name: count for shape, count in more.counts.items()} == {"large": 1}
