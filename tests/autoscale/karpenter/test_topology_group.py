@@ -24,9 +24,10 @@ def zones(text: str) -> LabelRequirement:
         pytest.param("b", True, "a", "ab", "a", id="none of the others is where the pod may be"),
         pytest.param("b", True, "ab", "a", "", id="the others are where the node cannot be"),
         pytest.param("b", False, "a", "ab", "", id="the pod is not one of them"),
-        pytest.param("", True, "*", "b", "ab", id="the first: the zone of the node and one of the pod"),
+        pytest.param("", True, "*", "c", "ac", id="the first: the zone of the node and one of the pod"),
         pytest.param("", True, "*", "bc", "ab?", id="the first: a zone of the node and one of the pod"),
         pytest.param("", True, "b", "bc", "b", id="the first: the zone of the pod"),
+        pytest.param("", True, "ab", "abc", "a?", id="the first: a zone of both"),
         pytest.param("", False, "*", "ab", "", id="there are none"),
     ],
 )
