@@ -14,14 +14,14 @@ from ksched_cli.report.registry import RenderOptions, stored_view
 from ksched_cli.report.sinks import markdown, terminal
 from ksched_cli.report.sinks.page import page_of
 from ksched_cli.report.sinks.svg import write_svg
-from ksched_cli.report.view.model import View
+from ksched_cli.report.view.model import Spark, View
 from tests.cli.transcripts import same_as_golden
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", [pytest.param(each, id=each.stem) for each in DOCUMENTS])
-def test_a_document_is_shown(path: Path) -> None:
+def test_a_document_is_shown(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = stored_view({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())})
     page = to_builtins(page_of(view), enc_hook=str)
     page["sections"] = [{key: value for key, value in each.items() if value} for each in page["sections"]]
@@ -36,6 +36,11 @@ def test_a_document_is_shown(path: Path) -> None:
     }
     if parts["wide"] == parts["table"]:
         parts["wide"] = "as the table\n"
+    if view.shows_use or any(isinstance(each.block, Spark) for each in view.sections):
+        # Bars of the use of nodes and rows of values are drawn with colours only.
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        coloured = written(terminal.write_view, view, RenderOptions("table", width=100))
+        parts["colours"] = coloured.replace("\x1b[", "[")
     shown = "".join(f"--- {form}\n{text}" for form, text in parts.items() if text)
     same_as_golden(f"view-{path.stem}", shown, columns=None)
 

@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, UsageError
+from ksched_cli.plan.consolidate import results
 from ksched_cli.plan.consolidate.consolidate import ConsolidationWorld, Deadline, Removal
-from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep
+from ksched_cli.plan.consolidate.results import (
+    Conditions,
+    Consolidation,
+    ConsolidationStep,
+    read_failures,
+    read_headroom,
+)
 from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.pods import run_until_rest
 from ksched_cli.plan.drain.results import Flags
@@ -25,6 +32,7 @@ from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.whatif.edits.node_fields import Cordon, Uncordon
 from ksched_cli.whatif.edits.nodes import AddNode, RemoveNode
 from tests.builders import make_node, make_pod, make_workload
+from tests.harness import make_scheduler
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape
 
@@ -310,6 +318,11 @@ def test_an_input_without_nodes() -> None:
         {"keep_headroom": "cpu"},
         {"keep_headroom": "cpu=ten%"},
         {"keep_headroom": "cpu=100%"},
+        {"keep_headroom": "cpu=-1%"},
+        {"keep_headroom": "cpu=nan%"},
+        {"keep_headroom": "cpu=10"},
+        {"keep_headroom": "=10%"},
+        {"keep_headroom": "memory=5%,cpu"},
         {"survive": "rack=1"},
         {"survive": "node=0"},
         {"survive": "node=two"},
@@ -319,6 +332,53 @@ def test_an_input_without_nodes() -> None:
 def test_conditions_that_are_none(options: dict[str, str]) -> None:
     with pytest.raises(UsageError):
         consolidate(FOUR, **options)
+
+
+@pytest.mark.parametrize(
+    ("headroom", "is_left"),
+    [
+        pytest.param("", True, id="none"),
+        pytest.param("cpu=10%", True, id="as much as is free"),
+        pytest.param("cpu=10.5%", False, id="more than is free"),
+        pytest.param("memory=0%,cpu=11%", False, id="another resource first"),
+        pytest.param("example.com/gpu=50%,cpu=11%", False, id="a resource that no node has first"),
+        pytest.param("example.com/gpu=50%,cpu=1%", True, id="a resource that no node has"),
+    ],
+)
+def test_headroom_of_nodes_that_take_pods(headroom: str, is_left: bool) -> None:
+    """One of ten cpus is free. The cordoned node does not count."""
+    nodes = [make_node("n").allocatable(cpu="10", memory="1Gi"), make_node("c").allocatable(cpu="90").cordoned()]
+    pods = [make_pod("p").requests(cpu="9", memory="1Gi").on("n"), make_pod("q").requests(cpu="1").on("c")]
+    cluster = make_scheduler([each.obj() for each in nodes], [each.obj() for each in pods]).cluster
+    assert Conditions(read_headroom(headroom)).leaves_headroom(cluster) is is_left
+
+
+def test_failures_by_their_names() -> None:
+    nodes = [make_node(f"n{at}").zone("ab"[at // 2]).obj() for at in range(3)]
+    assert read_failures("") is None
+    two, zones, many = read_failures("node=2"), read_failures("zone=1"), read_failures("zone=3")
+    assert two
+    assert zones
+    assert many
+    assert [(each.title, each.nodes) for each in two.of(nodes)] == [
+        (f"nodes {one} and {other}", (one, other)) for one, other in (("n0", "n1"), ("n0", "n2"), ("n1", "n2"))
+    ]
+    assert [(each.title, each.nodes) for each in zones.of(nodes)] == [("zone a", ("n0", "n1")), ("zone b", ("n2",))]
+    assert [(each.title, each.nodes) for each in many.of(nodes)] == [("zones a and b", ("n0", "n1", "n2"))]
+
+
+def test_as_many_failures_as_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [make_node(f"n{at}").obj() for at in range(4)]
+    monkeypatch.setattr(results, "MOST_FAILURES", 6)
+    two, three = read_failures("node=2"), read_failures("node=1")
+    assert two
+    assert three
+    two.check(nodes)
+    three.check(nodes)
+    with pytest.raises(UsageError, match="any 2 of 5 nodes are 10 failures, and at most 6 are tried"):
+        two.check([*nodes, make_node("n4").obj()])
+    with pytest.raises(UsageError, match="2 cannot fail together: the input has 1 node"):
+        two.check(nodes[:1])
 
 
 def _apply(edit: Edit, plane: ControlPlane) -> None:
