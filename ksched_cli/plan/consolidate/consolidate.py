@@ -81,12 +81,12 @@ class ConsolidationWorld:
     def _edit(self, edit: Edit) -> None:
         self.run.world.apply(lambda plane: edit.apply(Editor(plane)))
 
-    def step(self, removal: Removal) -> ConsolidationStep | str:
+    def step(self, removal: Removal) -> ConsolidationStep | StayingNode:
         """Add the new node, drain the old one and delete it. Returns why it cannot be done, and rolls it back then."""
         self.tried += 1
         trial = self.run.trial().begin()
         found = self._carry_out(removal)
-        if isinstance(found, str):
+        if isinstance(found, StayingNode):
             trial.roll_back()
         elif self._conditions.failing is not None:
             self._steps.append(trial)
@@ -99,7 +99,7 @@ class ConsolidationWorld:
         """Undo the last step, and everything that came after it."""
         self._steps.pop().roll_back()
 
-    def _carry_out(self, removal: Removal) -> ConsolidationStep | str:
+    def _carry_out(self, removal: Removal) -> ConsolidationStep | StayingNode:
         waiting = set(self._waiting())
         if removal.shape is not None:
             template = removal.shape.template()
@@ -107,15 +107,15 @@ class ConsolidationWorld:
             self._edit(AddNode(template))
             run_until_rest(self.run.world)
         result = self.run.drain([removal.node])
-        if why := _why_unsafe(result):
-            return why
+        if unsafe := _why_unsafe(removal.node, result):
+            return unsafe
         self._edit(RemoveNode(removal.node))
         run_until_rest(self.run.world)
         lost = [pod for pod in self._waiting() if pod not in waiting]
         if lost:
-            return f"{lost[0]} has no other node"
+            return StayingNode.of(removal.node, lost[0])
         if not self._conditions.leaves_headroom(self.cluster):
-            return "too little headroom would be left"
+            return StayingNode(removal.node, "too little headroom would be left")
         self.run.world.begin_record()
         return _step_of(removal, result, self._flags)
 
@@ -133,19 +133,19 @@ class ConsolidationWorld:
         return None, ""
 
 
-def _why_unsafe(result: DrainResult) -> str:
-    """Why the drain is no step; empty if it is one."""
+def _why_unsafe(node: str, result: DrainResult) -> StayingNode | None:
+    """Why the drain is no step; None if it is one."""
     if result.safe:
-        return ""
-    for fate in (fate for node in result.nodes for fate in node.pods):
-        if fate.fate in ("stuck", "refused", "unplaced") or fate.lost:
-            what = {"unplaced": "has no other node", "stuck": "is held", "refused": "is refused"}.get(
-                fate.fate, "is lost"
-            )
-            return f"{fate.pod} {what}: {fate.why}"
+        return None
+    for fate in (fate for each in result.nodes for fate in each.pods):
+        if fate.fate == "unplaced":
+            return StayingNode.of(node, fate.pod, fate.why)
+        if fate.fate in ("stuck", "refused") or fate.lost:
+            what = {"stuck": "is held", "refused": "is refused"}.get(fate.fate, "is lost")
+            return StayingNode(node, f"{fate.pod} {what}: {fate.why}")
     if result.preempted:
-        return f"{result.preempted[0].pod} would be preempted"
-    return f"the drain ends as {result.outcome}"
+        return StayingNode(node, f"{result.preempted[0].pod} would be preempted")
+    return StayingNode(node, f"the drain ends as {result.outcome}")
 
 
 def _step_of(removal: Removal, result: DrainResult, flags: Flags) -> ConsolidationStep:
@@ -202,7 +202,7 @@ class ConsolidationSearch:
         self._conditions, self._clock = conditions, clock
         # Steps and the names of nodes that are uncordoned, in their order.
         self._events: list[ConsolidationStep | str] = []
-        self._why: dict[str, str] = dict(candidates.blocked)
+        self._why = {node: StayingNode(node, why) for node, why in candidates.blocked.items()}
         self._cordon: tuple[str, ...] = ()
         self._late = False
 
@@ -285,7 +285,7 @@ class ConsolidationSearch:
 
     def _try(self, removal: Removal) -> bool:
         found = self._world.step(removal)
-        if isinstance(found, str):
+        if isinstance(found, StayingNode):
             self._why.setdefault(removal.node, found)
             return False
         self._events.append(found)
@@ -327,7 +327,8 @@ class ConsolidationSearch:
             # With the step goes what came after it.
             del self._events[self._events.index(step) :]
             self._world.take_back()
-            self._why[step.node] = f"{pod} would have no place if {last.title} failed"
+            why = f"{pod} would have no place if {last.title} failed"
+            self._why[step.node] = StayingNode(step.node, why)
 
     def result(self, run: Run, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:
         gone = {step.node for step in self._steps}
@@ -338,7 +339,7 @@ class ConsolidationSearch:
         steps, last = _with_uncordons(self._events)
         # Without a step there is nothing to cordon nodes for.
         cordon, last = (self._cordon, last) if steps else ((), ())
-        kept = (StayingNode(node, why) for node, why in self._why.items() if node not in gone)
+        kept = (each for node, each in self._why.items() if node not in gone)
         seconds = self._clock.seconds
         return Consolidation(
             cost_before=without_zeros(self._candidates.cost),

@@ -52,11 +52,19 @@ class ConsolidationStep(Struct, frozen=True, kw_only=True, rename="camel", omit_
     moves: tuple[PodMove, ...]
 
 
-class StayingNode(Struct, frozen=True):
-    """A node that stays, and why."""
+class StayingNode(Struct, frozen=True, omit_defaults=True):
+    """A node that stays, and why. `pod`: the pod that has no other node, if that is the reason, and the scheduler's
+    `message` about it."""
 
     node: str
     why: str
+    pod: str = ""
+    message: str = ""
+
+    @classmethod
+    def of(cls, node: str, pod: str, message: str = "") -> StayingNode:
+        """The node stays because this pod of it has no other one."""
+        return cls(node, f"{pod} has no other node{': ' if message else ''}{message}", pod, message)
 
 
 class DrainSearch(Struct, frozen=True, rename="camel"):

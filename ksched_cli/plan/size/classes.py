@@ -33,14 +33,19 @@ from ksched_cli.plan.size.results import HelpingNode, without_zeros
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.plugins.node_resources_balanced_allocation import BalancedAllocationRules
 
+# The reason of a shape that the filters accept for the pod alone.
+_OTHERS = "other pods keep it out"
+
 
 class MisfitPod(Struct, frozen=True):
-    """A pod that fits on no shape and on no node of the cluster: why not, by shape and for the cluster."""
+    """A pod that fits on no shape and on no node of the cluster: why not, by shape and for the cluster, and how many
+    shapes have each reason."""
 
     row: int
     pod: str
-    reasons: Mapping[str, str]
     message: str
+    reasons: Mapping[str, str]
+    shapes_by_reason: Mapping[str, int]
 
 
 @dataclass
@@ -191,10 +196,16 @@ class Surveyor:
             return []
         reasons = {shape.title: kind.verdict.reason(row) for shape, row in zip(shapes, probes.tolist(), strict=True)}
         reasons |= self._unusable
+        counts = Counter(
+            text for row in probes.tolist() for text in kind.verdict.statuses.status(row).texts or (_OTHERS,)
+        )
+        counts.update(self._unusable.values())
         pre_filter = kind.verdict.pre_filter
         message = ", ".join(pre_filter.texts) if pre_filter else ""
         infos = self._cluster.pods.infos
-        return [MisfitPod(row, infos[row].key, {} if message else reasons, message) for row in kind.pods]
+        if message:
+            reasons, counts = {}, Counter()
+        return [MisfitPod(row, infos[row].key, message, reasons, counts) for row in kind.pods]
 
     def _problem(
         self, kinds: Sequence[_Kind], shapes: Sequence[NodeShape], probes: RowColumn, others: RowColumn

@@ -89,12 +89,14 @@ class SizedPod(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class UnsizedPod(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A pod that no node of the catalog helps. `reasons`: why, by shape; `message`: why with all nodes bought."""
+    """A pod that no node of the catalog helps. `reasons`: why, by shape; `shapes_by_reason`: how many shapes lack each
+    thing; `message`: why with all nodes bought."""
 
     pod: str
     workload: str = ""
     message: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict)
+    shapes_by_reason: Mapping[str, int] = field(default_factory=dict)
 
 
 class CheaperSet(Struct, frozen=True, rename="camel"):

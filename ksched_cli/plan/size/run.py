@@ -125,7 +125,10 @@ class _Report:
         return info.key, workload_name(self._store, info.pod)
 
     def _unplaced(self) -> list[UnsizedPod]:
-        found = [UnsizedPod(*self._names(each.row), each.message, each.reasons) for each in self._survey.misfits]
+        found = [
+            UnsizedPod(*self._names(each.row), each.message, each.reasons, each.shapes_by_reason)
+            for each in self._survey.misfits
+        ]
         found += [UnsizedPod(*self._names(each.row), each.message) for each in self._state.stuck.values()]
         found += [UnsizedPod(each.pod, "", each.message) for each in self._best.daemons]
         return sorted(found, key=lambda each: each.pod)

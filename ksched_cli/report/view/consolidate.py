@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from ksched_cli.errors import counted, plural
-from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep
+from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, StayingNode
 from ksched_cli.report.view.autoscaling import assumed_section
 from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.model import (
@@ -30,7 +30,6 @@ _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
 _MAP = "A cell is a node, filled by what pods request of it before the first step and after the last."
 # The most moves of a step that are named, and the most nodes of a command.
 _MOVES, _NODES = 12, 6
-_NO_OTHER = " has no other node"
 
 
 Document = Consolidation
@@ -171,13 +170,13 @@ def _moves(found: Consolidation) -> list[Section]:
     return [Section("moves", "Where pods go", Table(shown, rows, _TONES), place="page")] if rows else []
 
 
-def _of_copies(why: str) -> str:
+def _why(kept: StayingNode) -> str:
     """The reason with the controller in place of the pod: nodes whose copies have no other node share a row."""
-    pod, found, rest = why.partition(_NO_OTHER)
-    return f"pods of {copies}{found.replace('has', 'have')}{rest}" if found and (copies := copies_of(pod)) else why
+    copies = copies_of(kept.pod)
+    return f"pods of {copies} have no other node{': ' if kept.message else ''}{kept.message}" if copies else kept.why
 
 
 def _kept(found: Consolidation) -> list[Section]:
-    rows = [[each.node, _of_copies(each.why)] for each in found.kept]
+    rows = [[each.node, _why(each)] for each in found.kept]
     table = Table(columns("Node that stays: node same=node; Why: flows filters brief"), rows, most=8, rows_are="reason")
     return [Section("kept", "Nodes that stay", table)] if rows else []

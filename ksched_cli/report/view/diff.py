@@ -281,8 +281,11 @@ def _ahead(cause: CausePart) -> str:
 def _decider(decider: DeciderPart, change: ChangePart, most: int | None) -> str:
     """What the decider does on these nodes, or on the first of them."""
     if decider.aspect == "queue":
-        held = change.after is not None and change.after.state in ("gated", "ignored")
-        return f"{_who(decider)} {'holds it back' if held else 'held it back'}"
+        states = [side.state for side in (change.before, change.after) if side is not None]
+        now = change.after is not None and change.after.state in ("gated", "ignored")
+        if "ignored" in states:
+            return f"{_who(decider)} {'leaves' if now else 'left'} it to another scheduler"
+        return f"{_who(decider)} {'holds it back' if now else 'held it back'}"
     if not decider.nodes:
         return f"{_who(decider)} tries its group as a whole on one side only"
     verb = {"score": "scores", "weight": "weighs"}.get(decider.aspect, "on")

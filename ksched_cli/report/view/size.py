@@ -27,7 +27,7 @@ def view(found: Sizing) -> View:
     placed, waiting, held = len(found.pods), len(found.unplaced), len(found.held_back)
     count = found.count
     more = f"{count:,} more {plural(count, 'node')}" if found.nodes else "no more nodes"
-    details = [f"{held:,} held back"] if held else []
+    details = [f"{held:,} left out"] if held else []
     if not placed and not waiting:
         verdict = "no node to add"
     elif waiting:
@@ -148,7 +148,7 @@ def _why(pod: UnsizedPod) -> str:
     for shape, reason in pod.reasons.items():
         shapes.setdefault(reason or "other pods keep it out", []).append(shape)
     if len(pod.reasons) > _NAMED_SHAPES:
-        counts = short_reasons((len(names), each) for reason, names in shapes.items() for each in reason.split(", "))
+        counts = short_reasons((count, reason) for reason, count in pod.shapes_by_reason.items())
         return f"fits on none of {len(pod.reasons):,} shapes of the catalog: {counts}"
     reasons = [f"{named(names)}: {reason}" for reason, names in shapes.items()]
     more = f"; and {counted(len(reasons) - _REASONS, 'more reason')}" if len(reasons) > _REASONS else ""

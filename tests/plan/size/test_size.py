@@ -131,7 +131,20 @@ def test_a_pod_that_fits_on_no_shape_is_named_with_the_reason_of_each(greedy: bo
             "tainted": "node(s) had untolerated taint(s)",
         },
     }
+    assert [dict(each.shapes_by_reason) for each in found.unplaced] == [
+        {"Insufficient cpu": 1, "node(s) had untolerated taint(s)": 1},
+        {"node(s) didn't match Pod's node affinity/selector": 1, "node(s) had untolerated taint(s)": 1},
+    ]
     assert not found.fits
+
+
+def test_the_two_reasons_of_a_daemon_set_are_one_reason_of_the_shape() -> None:
+    agent = daemon_set("agent", "6")
+    agent["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Ti"
+    found = size([agent, pending("p", cpu="1")], SMALL)
+    ((reason, shapes),) = found.unplaced[0].shapes_by_reason.items()
+    assert (shapes, found.unusable_shapes) == (1, {"small": reason})
+    assert reason.endswith("does not fit: Insufficient cpu, Insufficient memory")
 
 
 def test_prices_that_tie() -> None:
