@@ -24,10 +24,9 @@ from ksched_cli.framework.interfaces import PreFilterResult, PreScorePlugin, Sco
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.lib.topology_spread import SOFT, SpreadConstraint
+from ksched_cli.plugins.lib.topology_spread import SOFT, CountedNodes, SpreadConstraint
 from ksched_cli.plugins.lib.volumes import is_fully_bound, waits_for_consumer
 from ksched_cli.plugins.pod_topology_spread import (
-    CountedNodes,
     HardConstraint,
     PodTopologySpread,
     PodTopologySpreadReasons,
@@ -61,7 +60,7 @@ class SummedSpread(PodTopologySpread):
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         counted = labelled & self._included(constraint, pod)
         present = np.bincount(column.ids[counted], minlength=len(column.values)) > 0
-        return CountedNodes(present, labelled, counted, column.ids if counted.all() else column.ids[counted])
+        return CountedNodes(present, labelled, counted, column.ids)
 
     def filter(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         # A pod whose constraints have no domain at all may go anywhere.
@@ -76,11 +75,8 @@ class SummedSpread(PodTopologySpread):
             return error(f"error when calculating preScoreState: {problem}")
         domains = []
         for each in soft.each:
-            counts = self._scored_counts(each, pod)
-            by_value = np.bincount(
-                each.ids[each.counted], weights=counts[each.counted], minlength=len(each.column.values)
-            )
-            domains.append(SoftDomains(each.constraint, by_value.astype(np.int64)[each.ids], each.labels, 1.0))
+            by_value = each.nodes.summed_up(self._scored_counts(each, pod))
+            domains.append(SoftDomains(each.constraint, by_value[each.nodes.ids], each.labels, 1.0))
         return SoftState(tuple(domains), None if soft.labelled is None else ~soft.labelled)
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
@@ -118,8 +114,8 @@ class SpreadOfEveryPod(SummedSpread):
         # Pods that start to leave still count, which the version of the counts does not show.
         return None
 
-    def _by_value(self, hard: HardConstraint, pod: PodInfo) -> Int64Column:
-        return hard.nodes.summed_up(self._every_pod(hard.constraint, pod.namespace), hard.column)
+    def _by_value(self, each: HardConstraint | SoftConstraint, pod: PodInfo) -> Int64Column:
+        return each.nodes.summed_up(self._every_pod(each.constraint, pod.namespace))
 
     def _scored_counts(self, soft: SoftConstraint, pod: PodInfo) -> Int64Column:
         return self._every_pod(soft.constraint, None)

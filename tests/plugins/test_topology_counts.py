@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ksched_cli.cluster.nodes import LabelColumn
 from ksched_cli.cluster.pods import PodCount
 from ksched_cli.plugins.inter_pod_affinity.index import TopologyCounts
-from ksched_cli.plugins.pod_topology_spread import CountedNodes
+from ksched_cli.plugins.lib.topology_spread import CountedNodes
 
 # Six nodes in two zones, one of them without a zone.
 ZONES = ["a", "b", "a", None, "b", "a"]
@@ -50,14 +50,15 @@ def test_matching_pods_of_domains_follow_the_changes_of_nodes(
     history: list[tuple[int, bool]], counted: list[bool]
 ) -> None:
     column, counts = zones(), np.array(counted, dtype=np.bool_)
-    nodes = CountedNodes(counts, counts, counts, column.ids if all(counted) else column.ids[counts])
+    present = np.bincount(column.ids, minlength=len(column.values)) > 0
+    nodes = CountedNodes(present, counts, counts, column.ids)
     count = PodCount(np.array([2, 0, 1, 0, 0, 3]), 0, 0)
     held = []
     for row, comes in history:
-        held.append((nodes.matching(count, column), nodes.summed_up(count.per_node, column).tolist()))
+        held.append((nodes.matching(count), nodes.summed_up(count.per_node).tolist()))
         count.per_node[row] += 1 if comes else -1
         count.changes.append((row, 1 if comes else -1))
-    held.append((nodes.matching(count, column), nodes.summed_up(count.per_node, column).tolist()))
+    held.append((nodes.matching(count), nodes.summed_up(count.per_node).tolist()))
     assert [found.tolist() for found, _ in held] == [wanted for _, wanted in held]
     afresh = PodCount(np.array([1, 1, 1, 1, 1, 1]), 0, 0)
-    assert nodes.matching(afresh, column).tolist() == nodes.summed_up(afresh.per_node, column).tolist()
+    assert nodes.matching(afresh).tolist() == nodes.summed_up(afresh.per_node).tolist()

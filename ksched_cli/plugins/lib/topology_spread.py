@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -23,7 +24,9 @@ from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compil
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pods import PodCount
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import DEFAULT, Release
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD
@@ -202,3 +205,38 @@ class TemplateValues(Generic[V]):
                 values.clear()
             found = values[place] = make()
         return found
+
+
+class CountedNodes(Struct):
+    """Which nodes count for a constraint, and the domain of each node; `present` are the domains that there are, and
+    `eligible` the nodes of these. `known` are the last counts by domain, and how many of the changes of `count` they
+    include."""
+
+    present: BoolColumn
+    eligible: BoolColumn
+    counted: BoolColumn
+    ids: IdColumn
+    count: PodCount | None = None
+    known: tuple[Int64Column, int] | None = None
+
+    def matching(self, count: PodCount) -> Int64Column:
+        """The matching pods of the nodes that count, by domain. Not to be written to."""
+        known = self.known if self.count is count else None
+        if known is None:
+            by_domain = self.summed_up(count.per_node)
+        else:
+            by_domain, done = known
+            is_own = False
+            for row, difference in count.changes[done:]:
+                if self.counted.item(row):
+                    if not is_own:
+                        # States of earlier pods hold the old counts.
+                        by_domain, is_own = by_domain.copy(), True
+                    by_domain[self.ids.item(row)] += difference
+        self.count, self.known = count, (by_domain, len(count.changes))
+        return by_domain
+
+    def summed_up(self, per_node: Int64Column) -> Int64Column:
+        """The numbers of the nodes that count, by domain."""
+        counting = np.where(self.counted, per_node, 0)
+        return np.bincount(self.ids, weights=counting, minlength=len(self.present)).astype(np.int64)

@@ -21,7 +21,6 @@ from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError, find_u
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.nodes import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pods import PodCount
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.errors import named
 from ksched_cli.framework.depends import NOTHING, Depends
@@ -56,6 +55,7 @@ from ksched_cli.plugins.lib.topology_spread import (
     HOSTNAME,
     SOFT,
     SYSTEM_DEFAULTS,
+    CountedNodes,
     DefaultSelectors,
     SpreadConstraint,
     TemplateValues,
@@ -342,40 +342,6 @@ class Domains(Struct):
         return replace(self, counts=self.counts.copy(), known=None)
 
 
-class CountedNodes(Struct):
-    """Which nodes count for a hard constraint, and the label value ids of these. `known` are the last counts by value,
-    and how many of the changes of `count` they include."""
-
-    present: BoolColumn
-    eligible: BoolColumn
-    counted: BoolColumn
-    ids: IdColumn
-    count: PodCount | None = None
-    known: tuple[Int64Column, int] | None = None
-
-    def matching(self, count: PodCount, column: LabelColumn) -> Int64Column:
-        """The matching pods of the nodes that count, by label value id. Not to be written to."""
-        known = self.known if self.count is count else None
-        if known is None:
-            by_value = self.summed_up(count.per_node, column)
-        else:
-            by_value, done = known
-            is_own = False
-            for row, difference in count.changes[done:]:
-                if self.counted.item(row):
-                    if not is_own:
-                        # States of earlier pods hold the old counts.
-                        by_value, is_own = by_value.copy(), True
-                    by_value[column.ids.item(row)] += difference
-        self.count, self.known = count, (by_value, len(count.changes))
-        return by_value
-
-    def summed_up(self, per_node: Int64Column, column: LabelColumn) -> Int64Column:
-        """The numbers of the nodes that count, by label value id."""
-        counting = per_node if self.ids is column.ids else per_node[self.counted]
-        return np.bincount(self.ids, weights=counting, minlength=len(column.values)).astype(np.int64)
-
-
 class HardConstraint(Struct, frozen=True):
     """A hard constraint of the pods of one template. `counts_pods`: whether its selector counts any."""
 
@@ -537,12 +503,11 @@ class PodTopologySpread(
             for each in constraints
         )
 
-    def _by_value(self, hard: HardConstraint, pod: PodInfo) -> Int64Column:
+    def _by_value(self, each: HardConstraint | SoftConstraint, pod: PodInfo) -> Int64Column:
         """The matching pods of each label value."""
-        if not hard.counts_pods:
-            return np.zeros(len(hard.column.values), dtype=np.int64)
-        count = self.handle.cluster.counts.current(pod.namespace, hard.constraint.selector)
-        return hard.nodes.matching(count, hard.column)
+        if not each.counts_pods:
+            return np.zeros(len(each.nodes.present), dtype=np.int64)
+        return each.nodes.matching(self.handle.cluster.counts.current(pod.namespace, each.constraint.selector))
 
     def _counted_nodes(self, constraint: SpreadConstraint, pod: PodInfo, labelled: BoolColumn) -> CountedNodes:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
@@ -553,7 +518,7 @@ class PodTopologySpread(
         if not self._rules.counts_eligible_nodes_only:
             # Nodes that the pod may not go to count too, where a domain has one that it may go to.
             counted, eligible = present[column.ids], labelled & present[column.ids]
-        return CountedNodes(present, eligible, counted, column.ids if counted.all() else column.ids[counted])
+        return CountedNodes(present, eligible, counted, column.ids)
 
     def clone_state(self, state: SpreadState) -> SpreadState:
         return SpreadState(tuple(each.copy() for each in state.domains))
@@ -633,25 +598,28 @@ class PodTopologySpread(
             column = self.handle.cluster.nodes.labels.column(each.topology_key)
             ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
             counted, labels = labelled & self._included(each, pod), None if column.is_complete else column.present
-            found.append(SoftConstraint(each, column, self._counts_pods(each), ids, counted, labels))
+            present = np.bincount(ids, minlength=len(column.values)) > 0
+            nodes = CountedNodes(present, counted, counted, ids)
+            found.append(SoftConstraint(each, self._counts_pods(each), nodes, labels))
         return SoftConstraints(tuple(found), None if labelled.all() else labelled)
 
     def _domains(self, soft: SoftConstraint, pod: PodInfo, scored: NodeRows) -> SoftDomains:
-        constraint, counts = soft.constraint, self._scored_counts(soft, pod)
+        constraint, nodes = soft.constraint, soft.nodes
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
+            counts = self._scored_counts(soft, pod)
             seen = np.zeros_like(counts) if scored.bare else counts
             return SoftDomains(constraint, seen, soft.labels, topology_weight(len(scored.rows)))
-        size, counted = len(soft.column.values), soft.counted
-        wanted = np.bincount(scored.take(soft.ids), minlength=size) > 0
-        by_value = np.bincount(soft.ids[counted], weights=counts[counted], minlength=size).astype(np.int64)
-        weight = topology_weight(int(np.count_nonzero(wanted)))
-        return SoftDomains(constraint, by_value[soft.ids], soft.labels, weight, soft.ids, counted)
+        present = nodes.present
+        if not scored.whole:
+            present = np.bincount(scored.take(nodes.ids), minlength=len(present)) > 0
+        weight = topology_weight(int(np.count_nonzero(present)))
+        return SoftDomains(constraint, self._by_value(soft, pod).take(nodes.ids), soft.labels, weight)
 
     def _scored_counts(self, soft: SoftConstraint, pod: PodInfo) -> Int64Column:
         """countPodsMatchSelector for every node. Not to be written to."""
         if not soft.counts_pods:
-            return np.zeros(len(soft.counted), dtype=np.int64)
+            return np.zeros(len(soft.nodes.counted), dtype=np.int64)
         return self.handle.cluster.counts.current(pod.namespace, soft.constraint.selector).per_node
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:

@@ -7,23 +7,20 @@ from functools import cache, lru_cache
 import numpy as np
 from msgspec import Struct
 
-from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
-from ksched_cli.cluster.nodes import LabelColumn
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, Int64Column
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plugins.lib.resource_scoring import go_log, go_round
-from ksched_cli.plugins.lib.topology_spread import SpreadConstraint
+from ksched_cli.plugins.lib.topology_spread import CountedNodes, SpreadConstraint
 
 
 class SoftConstraint(Struct, frozen=True):
-    """A soft constraint of the pods of one template. `ids` are the domains of the nodes, `counted` the nodes whose pods
-    count, and `labels` those with the label, None for all."""
+    """A soft constraint of the pods of one template. `counts_pods`: whether its selector counts any. `labels` are the
+    nodes with the label, None for all."""
 
     constraint: SpreadConstraint
-    column: LabelColumn
     counts_pods: bool
-    ids: IdColumn
-    counted: BoolColumn
+    nodes: CountedNodes
     labels: BoolColumn | None
 
 
@@ -39,15 +36,12 @@ NO_SOFT = SoftConstraints()
 
 class SoftDomains(Struct, frozen=True):
     """A soft constraint's counts as the nodes see them, and the weight of its topology. `labelled` is None where all
-    nodes have the label. `ids` are the domains of the nodes, and `counted` the nodes whose pods count; None where each
-    node is a domain of its own."""
+    nodes have the label."""
 
     constraint: SpreadConstraint
     seen: Int64Column
     labelled: BoolColumn | None
     weight: float
-    ids: IdColumn | None = None
-    counted: BoolColumn | None = None
 
     def shares(self, nodes: NodeRows) -> FloatColumn:
         """What the domain of each node adds to its score."""
