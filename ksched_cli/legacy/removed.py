@@ -248,7 +248,7 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
         for key in keys:
             ids = nodes.take(nodes.cluster.nodes.labels.column(key).ids)
             labelled = ids != ABSENT
-            by_value = np.bincount(ids, weights=scores, minlength=int(ids.max(initial=0)) + 1)
+            by_value = np.bincount(ids, weights=scores)
             share = spared_share(total, by_value[ids], float(best))
             result += np.where(labelled, share / len(keys), 0.0)
         return result.astype(np.int64)

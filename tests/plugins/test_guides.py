@@ -67,6 +67,7 @@ def texts_of(guide: RejectionGuide, figures: Any, place: Any) -> list[list[str]]
 
 
 DISK = {"name": "d", "gcePersistentDisk": {"pdName": "x"}}
+TEMPORARY = {"name": "t", "emptyDir": {}}
 ONE_POD = [claim(modes=("ReadWriteOncePod",))]
 ISOLATED = {"hostNetwork": True, "hostUsers": False}
 
@@ -122,7 +123,10 @@ def two_disks_of_two() -> Bench:
         pytest.param(
             VolumeUseGuide(),
             make_bench(
-                VolumeRestrictions, [make_node("n").obj()], with_volumes(DISK), [with_volumes(DISK, pod="r", node="n")]
+                VolumeRestrictions,
+                [make_node("n").obj()],
+                with_volumes(TEMPORARY, DISK),
+                [with_volumes(DISK, TEMPORARY, pod="r", node="n")],
             ),
             "its disk is mounted by default/r",
             id="a disk",

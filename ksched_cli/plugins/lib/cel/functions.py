@@ -63,7 +63,7 @@ def _sum(items: Any) -> Any:
         if not is_number(item):
             raise no_overload()
         total = item if position == 0 else total + item
-    return total if isinstance(total, float) else whole_number(total, items[0] if items else 0)
+    return total if isinstance(total, float) else whole_number(total, type(items[0]) if items else int)
 
 
 def _extreme(items: Any, name: str, wanted: int) -> Any:
@@ -348,24 +348,24 @@ def _int(value: Any) -> int:
     if isinstance(value, str):
         if re.fullmatch(r"[+-]?\d+", value, re.ASCII) is None:
             raise CelError(f'strconv.ParseInt: parsing "{value}": invalid syntax')
-        return whole_number(int(value), 0)
+        return whole_number(int(value), int)
     if isinstance(value, Timestamp):
         return seconds_of(value)
     need(value, int, float)
     if isinstance(value, float) and not (math.isfinite(value) and MIN_INT < value < MAX_INT):
         raise CelError("integer overflow")
-    return whole_number(int(value), 0)
+    return whole_number(int(value), int)
 
 
-def _uint(value: Any) -> UInt:
+def _uint(value: Any) -> int:
     if isinstance(value, str):
         if re.fullmatch(r"\d+", value, re.ASCII) is None:
             raise CelError(f'strconv.ParseUint: parsing "{value}": invalid syntax')
-        return UInt(whole_number(int(value), UInt(0)))
+        return whole_number(int(value), UInt)
     need(value, int, float)
     if isinstance(value, float) and not (math.isfinite(value) and 0 <= value < MAX_UINT):
         raise CelError("unsigned integer overflow")
-    return UInt(whole_number(int(value), UInt(0)))
+    return whole_number(int(value), UInt)
 
 
 def _double(value: Any) -> float:

@@ -3,6 +3,7 @@ timestamps are exact to the nanosecond, timestamps in UTC."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -282,7 +283,7 @@ def _negative(operand: Program) -> Program:
             return Duration(-value.nanos)
         if type(value) is not int:
             raise no_overload()
-        return whole_number(-value, value)
+        return whole_number(-value, type(value))
 
     return charged(STEP, run)
 
@@ -327,7 +328,7 @@ def _arithmetic(left: Any, right: Any, work: Callable[[], Any]) -> Any:
     """The result of `work`; CelError unless both operands are numbers of one type."""
     if type(left) is not type(right) or not is_number(left):
         raise no_overload()
-    return work() if isinstance(left, float) else whole_number(work(), left)
+    return work() if isinstance(left, float) else whole_number(work(), type(left))
 
 
 def _divide(left: Any, right: Any) -> Any:
@@ -343,9 +344,8 @@ def _divide(left: Any, right: Any) -> Any:
 
 
 def _float_quotient(left: float, right: float) -> float:
-    if right != 0:
-        return left / right
-    return float("nan") if left == 0 or left != left else float("inf") * (1 if left > 0 else -1)
+    """The quotient of IEEE 754, with the sign of a zero: Python refuses to divide by zero."""
+    return left / right if right else left * math.copysign(math.inf, right)
 
 
 def _remainder(left: Any, right: Any) -> Any:

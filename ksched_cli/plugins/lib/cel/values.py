@@ -227,9 +227,9 @@ def not_iterable(value: Any) -> CelError:
     return CelError(f"got '{pointer}{package}.{word[0].upper()}{word[1:]}', expected iterable type")
 
 
-def whole_number(result: int, like: Any) -> int:
-    """The result as a number of the type of `like`; CelError where it is out of range."""
-    if isinstance(like, UInt):
+def whole_number(result: int, kind: type[int]) -> int:
+    """The result as an int or a UInt; CelError where it is out of range."""
+    if kind is UInt:
         if not 0 <= result <= MAX_UINT:
             raise CelError("unsigned integer overflow")
         return UInt(result)

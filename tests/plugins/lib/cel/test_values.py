@@ -76,6 +76,8 @@ def test_texts(expression: str) -> None:
         pytest.param("7.0 / 2.0 == 3.5 && 7u / 2u == 3u && 7u % 2u == 1u", id="quotients by type"),
         pytest.param("1.0 / 0.0 > 1e308 && -1.0 / 0.0 < -1e308", id="fractions divided by zero are infinite"),
         pytest.param("!(0.0 / 0.0 == 0.0 / 0.0)", id="zero by zero is no number"),
+        pytest.param("1.0 / -0.0 < -1e308 && -1.0 / -0.0 > 1e308", id="a zero has a sign"),
+        pytest.param("!(0.0 / -0.0 == 0.0) && !(0.0 / 0.0 / 0.0 == 0.0)", id="no number by zero is none"),
         pytest.param("2 * 3 == 6 && 2.5 * 2.0 == 5.0 && 2u * 3u == 6u", id="products"),
         pytest.param("0u - 0u == 0u && 3u - 2u == 1u", id="unsigned differences"),
         pytest.param("[1.5, 2.0].sum() == 3.5 && [].sum() == 0 && [1u, 2u].sum() == 3u", id="sums"),
