@@ -161,3 +161,28 @@ def test_one_field_for_all_profiles_only_if_they_agree(preempts: list[bool], dis
     assert written.get("disablePreemption") is disables
     kept = ["postFilter" in each["plugins"] for each in written["profiles"]]
     assert kept == [disables is None] * 3
+
+
+SHAPE = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
+RATIO = "RequestedToCapacityRatio"
+
+
+@pytest.mark.parametrize(
+    ("score", "args", "said"),
+    [
+        pytest.param(["NodeResourcesFit"], None, "NodeResourcesFit cannot score beside NodeResourcesLeastAllocated",
+                     id="two that score resources"),
+        pytest.param([RATIO], None, f"{RATIO} cannot do without a shape among its arguments", id="no shape"),
+        pytest.param([RATIO], {"shape": SHAPE, "resources": [{"name": "cpu", "weight": -1}]},
+                     "the weight -1 of cpu is not in the valid range [1, inf)", id="a weight below one"),
+        pytest.param([RATIO], {"shape": SHAPE, "resources": [{"name": "cpu", "weight": 1}]}, "", id="one"),
+        pytest.param([RATIO], {"shape": SHAPE, "resources": [{"name": "cpu", "weight": 101}]}, "", id="no upper bound"),
+    ],
+)  # fmt: skip
+def test_plugins_that_score_resources_in_v1beta1(score: list[str], args: dict[str, Any] | None, said: str) -> None:
+    own = {"plugins": {"score": {"enabled": [{"name": name} for name in score]}}}
+    own |= {"pluginConfig": [{"name": RATIO, "args": args}]} if args else {}
+    if said:
+        assert said in mistakes("1.22", "v1beta1", profiles=[own]).values()
+    else:
+        assert profiles("1.22", "v1beta1", profiles=[own])

@@ -179,6 +179,22 @@ def test_several_nodes_are_described_at_once_only_if_they_are_alike(figures: lis
 
 
 @pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        pytest.param({"domain": None}, "no label zone to spread over", id="no label"),
+        pytest.param({"minimum": 1, "emptiest": ["b"]}, "zone=a has 3 matching, 1 in b: skew 3 over 1", id="skew"),
+        pytest.param({"minimum": 0, "emptiest": []}, "zone=a has 3 matching, 0 in no domain: skew 3 over 1", id="no zone"),
+        pytest.param({"minDomains": 3, "domains": 2},
+                     "zone=a has 3 matching, and minDomains is 3 while there are 2 of zone, so that the least counts as 0: "
+                     "skew 3 over 1", id="domains"),
+    ],
+)  # fmt: skip
+def test_the_words_for_a_skew(broken: dict[str, Any], words: str) -> None:
+    figures = {"topologyKey": "zone", "domain": "a", "matching": 3, "skew": 3, "maxSkew": 1, **broken}
+    assert SpreadGuide().describe({"constraints": [figures]}) == words
+
+
+@pytest.mark.parametrize(
     ("holders", "words"),
     [
         pytest.param([("80", "a/x"), ("80", "a/x")], "host port 80/TCP is held by a/x", id="one holder"),
