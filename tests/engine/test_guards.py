@@ -428,6 +428,8 @@ class TestMaking:
 
         with pytest.raises(UsageError, match="here is not finished: it lacks score"):
             _checked(type("Mine", (ScorePlugin,), {"name": "Mine"}), "here")
+        with pytest.raises(UsageError, match="here takes part in no extension point"):
+            _checked(type("Mine", (Plugin,), {"name": "Mine"}), "here")
 
     def test_a_clash_of_names(self) -> None:
         class Mine(PerNodePlugin):

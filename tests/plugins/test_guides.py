@@ -156,6 +156,18 @@ def two_disks_of_two() -> Bench:
             "w exists: it is not there or an empty term; the profile wants x in (3): it is 1",
             id="selector, affinity and that of the profile",
         ),
+        pytest.param(
+            AffinityGuide(),
+            make_bench(
+                NodeAffinity,
+                [make_node("n").label(x="1").obj()],
+                make_pod()
+                .node_affinity(term(("x", "Gt", ["many"])), term(("x", "Exists", []), ("y", "Exists", [])))
+                .obj(),
+            ),
+            "x > (many): it is 1 or y exists: it is not there",
+            id="a number that cannot be read",
+        ),
     ],
 )
 def test_the_words(guide: RejectionGuide, made: Bench, words: str) -> None:
@@ -571,6 +583,12 @@ def requests(cpu: str) -> dict[str, Any]:
             2000,
             None,
             id="a container and an init container of one size",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="4").container(**requests("0")).init(**requests("4")),
+            2000,
+            None,
+            id="beside a container that requests nothing",
         ),
         pytest.param(
             make_pod().requests(cpu="1").spec(resources={"requests": {"cpu": "4"}}), 2000, ["/spec/"], id="the pod"
