@@ -284,6 +284,11 @@ def no_longer(most: int) -> Check:
     return lambda value, path: () if len(value.encode()) <= most else [errors.too_long(path, most)]
 
 
+def none_of(fields: Iterable[str], value: Mapping[str, Any], path: Path, detail: str, *empty: Any) -> Errors:
+    """The object must not have these fields. A value that is one of `empty` is not written either."""
+    return [forbidden((*path, field), detail) for field in fields if value.get(field) not in (None, *empty)]
+
+
 # An error function, and what it gets after the path. `invalid` shows the value at the path if no other one is given.
 Refusal: TypeAlias = tuple[Any, ...]
 

@@ -30,15 +30,7 @@ _RESOURCE_FIELDS = tuple(f"{kind}.{each}" for kind in ("limits", "requests") for
 _SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
 _WORDS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 # allowedEphemeralContainerFields
-_NOT_FOR_EPHEMERAL = (
-    "ports",
-    "livenessProbe",
-    "readinessProbe",
-    "startupProbe",
-    "lifecycle",
-    "resources",
-    "resizePolicy",
-)
+_NOT_FOR_EPHEMERAL = ("ports", *PROBES, "lifecycle", "resources", "resizePolicy")
 
 # Containers
 
@@ -313,11 +305,6 @@ _CONTAINER: Mapping[str, Any] = {
 }
 
 
-def _of_ephemeral(container: Mapping[str, Any], path: Path) -> Errors:
-    text = "cannot be set for an Ephemeral Container"
-    return [forbidden((*path, field), text) for field in _NOT_FOR_EPHEMERAL if container.get(field)]
-
-
 ROWS: Rows = {
     "Container": {
         **_CONTAINER,
@@ -328,7 +315,15 @@ ROWS: Rows = {
             ),
         ),
     },
-    "EphemeralContainer": {**_CONTAINER, "": (_container, _of_ephemeral)},
+    "EphemeralContainer": {
+        **_CONTAINER,
+        "": (
+            _container,
+            lambda container, path: checks.none_of(
+                _NOT_FOR_EPHEMERAL, container, path, "cannot be set for an Ephemeral Container", [], {}
+            ),
+        ),
+    },
     "ContainerPort": {
         "containerPort": (Needed(), PORT),
         "hostPort": checks.in_range(0, 65535, "must be between 1 and 65535, inclusive"),

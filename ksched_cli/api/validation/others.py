@@ -32,18 +32,20 @@ def _service(spec: Mapping[str, Any], path: Path) -> Errors:
     if kind == "ExternalName":
         external = text_at(spec, "externalName").removesuffix(".")
         yield from [required((*path, "externalName"))] if not external else DOMAIN(external, (*path, "externalName"))
-        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if spec.get(field):
-                yield forbidden((*path, field), "may not be set for ExternalName services")
+        fields, text = (
+            ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"),
+            "may not be set for ExternalName services",
+        )
+        yield from checks.none_of(fields, spec, path, text, "", [])
     elif kind in ("NodePort", "LoadBalancer") and is_headless:
         yield invalid((*path, "clusterIP"), "None", f"may not be set to 'None' for {kind} services")
     if kind != "ExternalName":
         yield from _cluster_ips(spec, cluster_ip, addresses, path)
-    for index, port in ports:
+    for here, port in each_at(spec, path, "ports"):
         if not text_at(port, "name") and len(ports) > 1:
-            yield required((*path, "ports", index, "name"))
-        if kind == "ClusterIP" and number_at(port, "nodePort"):
-            yield forbidden((*path, "ports", index, "nodePort"), "may not be used when `type` is 'ClusterIP'")
+            yield required((*here, "name"))
+        if kind == "ClusterIP":
+            yield from checks.none_of(["nodePort"], port, here, "may not be used when `type` is 'ClusterIP'", 0)
     for field in ("port", "nodePort"):
         yield from _repeated_ports(ports, field, (*path, "ports"))
     if spec.get("sessionAffinityConfig") is not None and text_at(spec, "sessionAffinity") in ("", "None"):
@@ -52,12 +54,10 @@ def _service(spec: Mapping[str, Any], path: Path) -> Errors:
 
 
 def _repeated_ports(ports: list[tuple[int, Mapping[str, Any]]], field: str, path: Path) -> Errors:
-    seen = set()
-    for index, port in ports:
-        key = {"protocol": text_at(port, "protocol") or "TCP", field: number_at(port, field)}
-        if number_at(port, field) and tuple(key.values()) in seen:
-            yield duplicate((*path, index, field) if field == "nodePort" else (*path, index), key)
-        seen.add(tuple(key.values()))
+    for at, pair in checks.repeated((text_at(port, "protocol") or "TCP", number_at(port, field)) for _, port in ports):
+        if pair[1]:
+            here = (*path, ports[at][0], *([field] if field == "nodePort" else []))
+            yield duplicate(here, {"protocol": pair[0], field: pair[1]})
 
 
 def _traffic(spec: Mapping[str, Any], kind: str, path: Path) -> Errors:
@@ -73,9 +73,9 @@ def _traffic(spec: Mapping[str, Any], kind: str, path: Path) -> Errors:
     if checked and not (kind == "LoadBalancer" and policy == "Local"):
         text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         yield invalid((*path, "healthCheckNodePort"), checked, text)
-    for field in ("loadBalancerSourceRanges", "allocateLoadBalancerNodePorts", "loadBalancerClass"):
-        if kind != "LoadBalancer" and spec.get(field) not in (None, []):
-            yield forbidden((*path, field), "may only be used when `type` is 'LoadBalancer'")
+    if kind != "LoadBalancer":
+        fields = ("loadBalancerSourceRanges", "allocateLoadBalancerNodePorts", "loadBalancerClass")
+        yield from checks.none_of(fields, spec, path, "may only be used when `type` is 'LoadBalancer'", [])
 
 
 def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: Path) -> Errors:

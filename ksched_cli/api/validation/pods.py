@@ -83,9 +83,8 @@ def _init_container(container: Mapping[str, Any], path: Path) -> Errors:
     """validateInitContainers."""
     if text_at(container, "restartPolicy") == "Always":
         return
-    for field in ("lifecycle", *PROBES):
-        if container.get(field) is not None:
-            yield forbidden((*path, field), "may not be set for init containers without restartPolicy=Always")
+    text = "may not be set for init containers without restartPolicy=Always"
+    yield from checks.none_of(("lifecycle", *PROBES), container, path, text)
     for here, policy in each_at(container, path, "resizePolicy"):
         if text_at(policy, "restartPolicy") == "RestartContainer":
             text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
@@ -175,8 +174,7 @@ def _host(spec: Mapping[str, Any], every: Sequence[_Found], path: Path) -> Error
                 shown = field if field == "hostNetwork" else f"{field[:1].upper()}{field[1:]}"
                 yield forbidden((*path, field), f"{shown} may not be set when `hostUsers` is false")
         for here, container in every:
-            if container.get("volumeDevices"):
-                yield forbidden((*here, "volumeDevices"), "when `hostUsers` is false")
+            yield from checks.none_of(["volumeDevices"], container, here, "when `hostUsers` is false", [])
     if spec.get("hostPID") is True and spec.get("shareProcessNamespace") is True:
         text = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield invalid((*path, "shareProcessNamespace"), True, text)
@@ -194,24 +192,17 @@ def _host(spec: Mapping[str, Any], every: Sequence[_Found], path: Path) -> Error
 def _system(spec: Mapping[str, Any], every: Sequence[_Found], path: Path) -> Errors:
     """validateLinux, validateWindows and validateWindowsHostProcessPod."""
     os, context = text_at(object_at(spec, "os"), "name"), object_at(spec, "securityContext")
-    contexts = [((*path, "securityContext"), context)]
-    contexts += [((*here, "securityContext"), object_at(each, "securityContext")) for here, each in every]
+    here, text = (*path, "securityContext"), "cannot be set for a windows pod"
+    contexts = [((*inner, "securityContext"), object_at(each, "securityContext")) for inner, each in every]
     if os == "linux":
-        for here, found in contexts:
-            if found.get("windowsOptions") is not None:
-                yield forbidden((*here, "windowsOptions"), "windows options cannot be set for a linux pod")
+        for inner, found in ((here, context), *contexts):
+            yield from checks.none_of(["windowsOptions"], found, inner, "windows options cannot be set for a linux pod")
     elif os == "windows":
-        text = "cannot be set for a windows pod"
-        yield from (
-            forbidden((*path, field), text) for field in _NOT_FOR_WINDOWS if spec.get(field) not in (None, False)
-        )
-        for here, found in contexts:
-            is_pod = here == (*path, "securityContext")
-            for field in _NOT_FOR_WINDOWS_CONTEXT if is_pod else _NOT_FOR_WINDOWS_CONTAINER:
-                if found.get(field) is not None:
-                    yield forbidden((*here, field), text)
-        if spec.get("resources") is not None:
-            yield forbidden((*path, "resources"), "may not be set for a windows pod")
+        yield from checks.none_of(_NOT_FOR_WINDOWS, spec, path, text, False)
+        yield from checks.none_of(_NOT_FOR_WINDOWS_CONTEXT, context, here, text)
+        for inner, found in contexts:
+            yield from checks.none_of(_NOT_FOR_WINDOWS_CONTAINER, found, inner, text)
+        yield from checks.none_of(["resources"], spec, path, "may not be set for a windows pod")
     of_pod = object_at(context, "windowsOptions").get("hostProcess")
     own = [object_at(each, "securityContext", "windowsOptions").get("hostProcess") for _, each in every]
     for (here, _), setting in zip(every, own, strict=True):
@@ -232,8 +223,7 @@ def _pod_resources(spec: Mapping[str, Any], containers: Sequence[_Found], path: 
     """validatePodResources and validatePodResourceConsistency, without init containers."""
     found = object_at(spec, "resources")
     yield from resource_requirements(_with_default_requests(found, containers), path, of_pod=True)
-    if found.get("claims") is not None:
-        yield forbidden((*path, "claims"), "claims may not be set for Resources at pod-level")
+    yield from checks.none_of(["claims"], found, path, "claims may not be set for Resources at pod-level")
     requests, limits = object_at(found, "requests"), object_at(found, "limits")
     for resource, wanted in requests.items():
         amounts = [amount_in(object_at(each, "resources", "requests").get(resource)) for _, each in containers]
@@ -267,8 +257,7 @@ def _pod(pod: Mapping[str, Any], path: Path) -> Errors:
     spec = object_at(pod, "spec")
     if items_at(spec, "schedulingGates") and text_at(spec, "nodeName"):
         yield forbidden(("spec", "nodeName"), "cannot be set until all schedulingGates have been cleared")
-    if spec.get("ephemeralContainers"):
-        yield forbidden(("spec", "ephemeralContainers"), "cannot be set on create")
+    yield from checks.none_of(["ephemeralContainers"], spec, ("spec",), "cannot be set on create", [])
     yield from _only_for_pods(spec, ("spec",))
     yield from _annotations_of(object_at(pod, "metadata", "annotations"), spec, ("metadata", "annotations"))
     yield from names_in_pod(spec, ("spec",))
@@ -289,8 +278,8 @@ def _template(template: Mapping[str, Any], path: Path) -> Errors:
     """ValidatePodTemplateSpec."""
     found, here = object_at(template, "metadata"), (*path, "metadata")
     spec = object_at(template, "spec")
-    if spec.get("ephemeralContainers"):
-        yield forbidden((*path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
+    text = "ephemeral containers not allowed in pod template"
+    yield from checks.none_of(["ephemeralContainers"], spec, (*path, "spec"), text, [])
     yield from _annotations_of(object_at(found, "annotations"), spec, (*here, "annotations"))
     yield from _only_for_pods(spec, (*path, "spec"))
     if not spec:
