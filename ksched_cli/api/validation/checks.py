@@ -1,6 +1,6 @@
 """The checks that rows of many tables share, and those of metadata (apimachinery's ValidateObjectMeta). A check gets a
-value of the right type and its path. A table maps a type to its rows, and a row maps one or several field names to a
-check or to a tuple of checks; the row "" checks the whole object.
+value of the right type and its path. A table maps one or several types to their rows, and a row maps one or several
+field names to a check or to a tuple of checks; the row "" checks the whole object.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Needed(NamedTuple):
     detail: str = ""
 
 
-# A name of fields, and what is checked of them.
+# Names of types, names of their fields, and what is checked of them.
 Rows: TypeAlias = Mapping[str, Mapping[str, Any]]
 NEEDED = Needed()
 

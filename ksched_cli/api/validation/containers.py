@@ -349,10 +349,11 @@ ROWS: Rows = {
     },
     "EnvVarSource": {"fieldRef": _field_ref(_ENV_FIELDS), "resourceFieldRef": _resource_ref},
     "DownwardAPIVolumeFile": {"fieldRef": _field_ref(_VOLUME_FIELDS), "resourceFieldRef": _volume_resource_ref},
-    "ConfigMapEnvSource": {"name": (NEEDED, DOMAIN)},
-    "SecretEnvSource": {"name": (NEEDED, DOMAIN)},
-    "ConfigMapKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, checks.name(checks.config_key))},
-    "SecretKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, checks.name(checks.config_key))},
+    "ConfigMapEnvSource SecretEnvSource": {"name": (NEEDED, DOMAIN)},
+    "ConfigMapKeySelector SecretKeySelector": {
+        "name": (NEEDED, DOMAIN),
+        "key": (NEEDED, checks.name(checks.config_key)),
+    },
     "FileKeySelector": {
         "key": (NEEDED, VARIABLE),
         "volumeName": (NEEDED, LABEL),

@@ -87,8 +87,9 @@ def _type(name: str) -> _Type:
     """A type of another version has the rows of its name."""
     rows: dict[str, Any] = {}
     for table in _TABLES:
-        for each in dict.fromkeys((name.partition(".")[0], name)):
-            rows.update(table.get(each, {}))
+        for names, of_names in table.items():
+            if name in (each := names.split()) or name.partition(".")[0] in each:
+                rows.update(of_names)
     needed: list[tuple[str, str]] = []
     by_field: dict[str, list[Check]] = {}
     for names, row in rows.items():

@@ -550,8 +550,7 @@ ROWS: Rows = {
     },
     "DeviceSelector": {"cel": NEEDED},
     "CELDeviceSelector": {"expression": (NEEDED, checks.no_longer(10 * 1024))},
-    "DeviceClassConfiguration": {"opaque": NEEDED},
-    "DeviceClaimConfiguration": {"opaque": NEEDED},
+    "DeviceClassConfiguration DeviceClaimConfiguration": {"opaque": NEEDED},
     "OpaqueDeviceConfiguration": {"": _parameters, "driver": (NEEDED, DOMAIN)},
     "DeviceClaim": {
         "": _device_claim,

@@ -146,7 +146,6 @@ def _fibre_channel(found: Mapping[str, Any], path: Path) -> Errors:
 _SECRET = checks.needs("name")
 _NAMED_SECRET = checks.needs("name", "namespace")
 _ITEMS = {"defaultMode": _FILE_MODE}
-_ISCSI: Mapping[str, Any] = {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION}
 _LOCAL_PATH = checks.name(checks.unreserved_path)
 _SIGNER = checks.name(
     lambda text: (
@@ -194,8 +193,7 @@ ROWS: Rows = {
             many=(forbidden, "may not specify more than 1 volume type per source"),
         )
     },
-    "SecretProjection": {"name": NEEDED},
-    "ConfigMapProjection": {"name": NEEDED},
+    "SecretProjection ConfigMapProjection": {"name": NEEDED},
     "ServiceAccountTokenProjection": {
         "expirationSeconds": (
             checks.no_less_than(600, "may not specify a duration less than 10 minutes"),
@@ -232,14 +230,10 @@ ROWS: Rows = {
             empty="",
         )
     },
-    "RBDVolumeSource": {"monitors image": NEEDED},
-    "RBDPersistentVolumeSource": {"monitors image": NEEDED},
-    "CinderVolumeSource": {"volumeID": NEEDED},
-    "CinderPersistentVolumeSource": {"volumeID": NEEDED},
-    "CephFSVolumeSource": {"monitors": NEEDED},
-    "CephFSPersistentVolumeSource": {"monitors": NEEDED},
-    "FlexVolumeSource": {"driver": NEEDED},
-    "FlexPersistentVolumeSource": {"driver": NEEDED},
+    "RBDVolumeSource RBDPersistentVolumeSource": {"monitors image": NEEDED},
+    "CinderVolumeSource CinderPersistentVolumeSource": {"volumeID": NEEDED},
+    "CephFSVolumeSource CephFSPersistentVolumeSource": {"monitors": NEEDED},
+    "FlexVolumeSource FlexPersistentVolumeSource": {"driver": NEEDED},
     "AzureFileVolumeSource": {"secretName shareName": NEEDED},
     "AzureFilePersistentVolumeSource": {
         "secretName shareName": NEEDED,
@@ -253,12 +247,9 @@ ROWS: Rows = {
     "VsphereVirtualDiskVolumeSource": {"volumePath": NEEDED},
     "PhotonPersistentDiskVolumeSource": {"pdID": NEEDED},
     "PortworxVolumeSource": {"volumeID": NEEDED},
-    "ScaleIOVolumeSource": {"gateway system volumeName": NEEDED},
-    "ScaleIOPersistentVolumeSource": {"gateway system volumeName": NEEDED},
-    "StorageOSVolumeSource": {"volumeName": NEEDED},
-    "StorageOSPersistentVolumeSource": {"volumeName": NEEDED},
-    "ISCSIVolumeSource": _ISCSI,
-    "ISCSIPersistentVolumeSource": _ISCSI,
+    "ScaleIOVolumeSource ScaleIOPersistentVolumeSource": {"gateway system volumeName": NEEDED},
+    "StorageOSVolumeSource StorageOSPersistentVolumeSource": {"volumeName": NEEDED},
+    "ISCSIVolumeSource ISCSIPersistentVolumeSource": {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION},
     "FCVolumeSource": {"": _fibre_channel, "lun": _PARTITION},
     "LocalVolumeSource": {"path": (NEEDED, checks.name(checks.no_way_back))},
     "CSIVolumeSource": {"driver": (NEEDED, checks.name(_driver)), "nodePublishSecretRef": _SECRET},
