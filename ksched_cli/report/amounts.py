@@ -1,9 +1,8 @@
-"""Amounts of resources and prices: exact for documents, short for people."""
+"""Amounts of resources: exact for documents, short for people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 
 from ksched_cli.api.quantity import format_milli, is_bytes, milli_value, quantity_text, value
 
@@ -60,8 +59,3 @@ def amount_of(resource: str, text: str) -> int:
 
 def amounts_of(texts: Mapping[str, str] | None) -> dict[str, int]:
     return {resource: amount_of(resource, text) for resource, text in (texts or {}).items()}
-
-
-def plain_money(amount: Decimal) -> str:
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

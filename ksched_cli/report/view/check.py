@@ -13,7 +13,7 @@ from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadC
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, final_part, omissions
 from ksched_cli.report.view.ends import draws_notes, final_pods_section, rollouts, span
 from ksched_cli.report.view.model import (
     TONES,
@@ -157,12 +157,14 @@ def document(check: Check, options: RenderOptions) -> CheckDocument:
         draws=world.draws if world is not None else (),
         node_table=check.nodes,
         stats={
-            **entry_of(check.stats, "nodes pods"),
+            "nodes": check.stats.nodes,
+            "pods": check.stats.pods,
             "errors": check.count("error"),
             "warnings": check.count("warning"),
             "notes": check.count("note"),
             **({"ignored": len(check.ignored)} if check.ignored else {}),
-            **entry_of(check.stats, "loadSeconds scheduleSeconds"),
+            "loadSeconds": check.stats.load_seconds,
+            "scheduleSeconds": check.stats.schedule_seconds,
             "peakMiB": check.stats.peak_mib,
         },
     )

@@ -6,16 +6,12 @@ with a default only if it differs from it. Parts that few formats need, such as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
-from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field, to_builtins
 
-from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.encoding import LaterPart, plain
 from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.world.results import FinalPod, WorldResult
@@ -33,9 +29,9 @@ class DocumentPart(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     @classmethod
     def like(cls, source: object, /, **others: Any) -> Self:
         """The part with the fields of the same names of a result, but for the others. Fields that the result does not
-        have keep their defaults. Prices become texts, and what writes itself (`document`) is written."""
+        have keep their defaults. What writes itself (`document`) is written."""
         names = [name for name in cls.__struct_fields__ if name not in others and hasattr(source, name)]
-        return cls(**{name: _as_written(getattr(source, name)) for name in names}, **others)
+        return cls(**{name: value_of(getattr(source, name)) for name in names}, **others)
 
     def entry(self) -> dict[str, Any]:
         """The part as dicts and lists."""
@@ -43,14 +39,8 @@ class DocumentPart(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         return found
 
 
-def _as_written(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return plain_money(value)
-    return value.document() if hasattr(value, "document") else value
-
-
 def value_of(part: Any) -> Any:
-    """The value of a part that may be computed later."""
+    """The value of a part that writes itself, maybe later, and of any other."""
     return part.document() if hasattr(part, "document") else part
 
 
@@ -90,40 +80,6 @@ def final_part(world: WorldResult) -> LaterPart:
     return LaterPart(lambda: [final_entry(each) for each in world.final])
 
 
-def entry_of(result: object, keys: str) -> dict[str, Any]:
-    """The entry of a result with the fields that two or more keys name: `nominatedNode` is `nominated_node`."""
-    names, fields_of = _reader(keys)
-    pairs = zip(names, fields_of(result), strict=True)
-    return {name: each if type(each) in _SCALARS else _plain_value(each) for name, each in pairs}
-
-
-def filled(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry without the keys whose value is empty, None or 0."""
-    return {key: value for key, value in entry.items() if value}
-
-
-@cache
-def _reader(keys: str) -> tuple[list[str], Callable[[object], tuple[Any, ...]]]:
-    """The keys, and a function that returns the fields of a result that they name."""
-    names = keys.split()
-    return names, attrgetter(
-        *("".join(f"_{each.lower()}" if each.isupper() else each for each in name) for name in names)
-    )
-
-
-_SCALARS = frozenset((str, int, float, bool, type(None)))
-
-
-def _plain_value(value: Any) -> Any:
-    """The value as JSON has it: lists and dicts."""
-    if type(value) in _SCALARS:
-        return value
-    if isinstance(value, Mapping):
-        return {key: _plain_value(each) for key, each in value.items()}
-    is_list = isinstance(value, Sequence) and not isinstance(value, str)
-    return [each if type(each) in _SCALARS else _plain_value(each) for each in value] if is_list else value
-
-
 def run_entry(options: RenderOptions) -> dict[str, Any]:
     """The command line and time of the run; empty for a document that Python code made."""
     if not options.command:
@@ -136,8 +92,21 @@ def run_entry(options: RenderOptions) -> dict[str, Any]:
 
 
 def final_entry(pod: FinalPod) -> dict[str, Any]:
-    keys = "pod workload state node queue attempts nominatedNode replaces message why unschedulablePlugins"
-    return filled(entry_of(pod, keys))
+    """The pod without the keys whose value is empty or 0."""
+    entry = {
+        "pod": pod.pod,
+        "workload": pod.workload,
+        "state": pod.state,
+        "node": pod.node,
+        "queue": pod.queue,
+        "attempts": pod.attempts,
+        "nominatedNode": pod.nominated_node,
+        "replaces": pod.replaces,
+        "message": pod.message,
+        "why": pod.why,
+        "unschedulablePlugins": list(pod.unschedulable_plugins),
+    }
+    return {key: value for key, value in entry.items() if value}
 
 
 def unchecked_manifests(coverage: Mapping[str, Any]) -> list[str]:

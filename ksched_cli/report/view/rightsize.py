@@ -8,13 +8,13 @@ from typing import Any
 
 from ksched_cli.errors import counted
 from ksched_cli.plan.rightsize import Rightsizing, ShapeFit, WorkloadRequests
+from ksched_cli.plan.size.results import without_zeros
 from ksched_cli.report.amounts import (
     amount_of,
     amounts_of,
     at_most,
     at_most_all,
     exact_all,
-    plain_money,
     short,
     short_all,
 )
@@ -43,7 +43,7 @@ class ShapePart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, fit: ShapeFit) -> ShapePart:
         if fit.why_not:
             return cls(shape=fit.shape, pods=fit.pods, why_not=fit.why_not)
-        price = "" if fit.price is None else plain_money(fit.price.quantize(_DIGITS, ROUND_HALF_UP))
+        price = "" if fit.price is None else str(without_zeros(fit.price.quantize(_DIGITS, ROUND_HALF_UP)))
         amounts = {name: exact_all(getattr(fit, name)) for name in ("most", "one_more", "stranded")}
         return cls.like(fit, **amounts, price_per_pod=price)
 
