@@ -20,7 +20,7 @@ from ksched_cli.api.spelling import nearest
         pytest.param("abcdefghijklmn", ["abcdefghijklmnopqr"], "", id="four letters are missing"),
         pytest.param("defualt", ["default"], "default", id="a swap in a long word"),
         pytest.param("kube_system", ["kube-system"], "kube-system", id="separators"),
-        pytest.param("a", ["a-"], "a-", id="a separator of one letter"),
+        pytest.param("a", ["a--"], "a--", id="separators as long as the word"),
         pytest.param("zone-a", ["zone-b"], "", id="letters that count"),
         pytest.param("pool-10", ["pool-20"], "", id="numbers"),
         pytest.param("zone-abc", ["zone-abd"], "zone-abd", id="a word that does not count"),

@@ -118,6 +118,14 @@ def test_an_explanation_scrolls_and_goes() -> None:
     assert press(answered, "j", "j", "k").top == 1
     assert press(answered, "k").top == 0
     assert press(answered, "escape").shown.asked == ""
+    assert not press(replace(state, waits=True), "escape", "enter").waits
+
+
+def test_what_the_other_thread_has_seen() -> None:
+    assert not live_screen._taken(ScreenState(), moment()).ended
+    assert live_screen._taken(ScreenState(), None).ended
+    with pytest.raises(ValueError, match="lost"):
+        live_screen._taken(ScreenState(), ValueError("lost"))
 
 
 def test_news_stays_for_a_minute() -> None:

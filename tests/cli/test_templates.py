@@ -94,3 +94,17 @@ def test_a_file_of_that_name_is_a_file(tmp_path, monkeypatch, capsys: pytest.Cap
     assert run(["snapshot", "--from", SHOP, "-o", "jsonpath=x"]) == 0
     assert (tmp_path / "jsonpath=x").exists()
     assert "jsonpath=x: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["-o", "jsonpath={.kind}"],
+        ["-ojsonpath={.kind}"],
+        ["--output", "jsonpath={.kind}"],
+        ["--output=jsonpath={.kind}"],
+    ],
+)
+def test_the_word_after_the_template_is_read(given: list[str], ksched: Ksched) -> None:
+    assert ksched("drain", "--each", "zone", *given, "--from", SHOP, code=1).out == "DrainList"
+    assert "No such option: --nothing" in ksched("demo", *given, "--nothing", code=2).err

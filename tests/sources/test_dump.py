@@ -211,6 +211,18 @@ def test_broken_files(tmp_path: Path, content: Any, expected: str) -> None:
             id="spread constraint",
         ),
         pytest.param(
+            make_pod("p").doc()
+            | {"status": {"containerStatuses": [{"name": "a"}, {"name": "b", "allocatedResources": {"cpu": "x"}}]}},
+            "Pod default/p: status.containerStatuses[1].allocatedResources.cpu",
+            id="allocated resources",
+        ),
+        pytest.param(
+            make_pod("p").doc()
+            | {"status": {"containerStatuses": [{"name": "b", "resources": {"requests": {"cpu": "x"}}}]}},
+            "Pod default/p: status.containerStatuses[0].resources.requests.cpu",
+            id="resources of a status",
+        ),
+        pytest.param(
             make_pod("p").created("yesterday").doc(),
             "Pod default/p: metadata.creationTimestamp: 'yesterday' is not a time",
             id="time",

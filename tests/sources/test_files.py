@@ -58,6 +58,7 @@ def test_check_says_at_least_how_many_it_leaves_out(
     [
         pytest.param({"a.yaml": ""}, "a.yaml is not read: there is no Kubernetes object in it", id="an empty file"),
         pytest.param({"a.yaml": "x: 1"}, "a.yaml is not read: there is no", id="settings"),
+        pytest.param({"a.yaml": f"x: 1\n---\n{dumped(deployment('b'))}---\ny: 1"}, "a.yaml is not read: there is no", id="settings around an object"),
         pytest.param({"b.yaml": "[]", "a.yaml": " "}, "2 files (d/a.yaml, d/b.yaml) are not read", id="two files"),
         pytest.param(dict.fromkeys(("a.yaml", "b.yaml", "c.json", "e.yml"), ""), "4 files (d/a.yaml, d/b.yaml, d/c.json and 1 more) are", id="four files"),
     ],
@@ -74,6 +75,7 @@ def test_files_of_a_folder_without_objects(
     shown = ksched("check", "--from", "c.yaml", "-f", "d", code=0)
     assert note in " ".join(shown.out.split())
     assert "Deployment default/web" in shown.out
+    assert ("Deployment default/b" in shown.out) == ("metadata" in files["a.yaml"])
 
 
 @pytest.mark.parametrize(

@@ -463,11 +463,12 @@ def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
             }
         }
     }
+    counted = {"count/pods": "9", "cpu": "1", "count/deployments.apps": "5", "count/ingresses.networking.k8s.io": "2"}
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": "q", "namespace": "default"},
-        "spec": {"hard": {"count/secrets.corp.example": "3", "count/pods": "9", "cpu": "1"}},
+        "spec": {"hard": {"count/secrets.corp.example": "3", **counted}},
     }
     widget = {"apiVersion": "corp.example/v1", "kind": "SecretSet", "metadata": {"name": "s"}}
     # No object names this kind.
@@ -482,7 +483,7 @@ def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
     assert document["notRead"] == {"group-1/v1/Kind-2": 1, "group-2/v1/Kind-1": 1}
     items = {item["kind"]: item for item in document["items"]}
     assert items["Pod"]["metadata"]["ownerReferences"][0]["apiVersion"] == "group-1/v1"
-    assert items["ResourceQuota"]["spec"]["hard"] == {"count/pods": "9", "cpu": "1"}
+    assert items["ResourceQuota"]["spec"]["hard"] == counted
     racks = {item["metadata"]["labels"].get("rack") for item in document["items"] if item["kind"] == "Node"}
     assert "7" in racks
 

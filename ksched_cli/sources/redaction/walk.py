@@ -518,8 +518,7 @@ def is_custom(api_version: str) -> bool:
 
 def _counts_custom(name: str) -> bool:
     """Whether a quota's resource counts custom resources, such as `count/widgets.example.com`."""
-    resource, dot, group = name.removeprefix(_CUSTOM_COUNT).partition(".")
-    return name.startswith(_CUSTOM_COUNT) and bool(resource and dot) and is_custom(f"{group}/")
+    return name.startswith(_CUSTOM_COUNT) and is_custom(f"{name.partition('.')[2]}/")
 
 
 def _is_number(value: str) -> bool:

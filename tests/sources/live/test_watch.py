@@ -6,8 +6,10 @@ import json
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import trustme
@@ -20,7 +22,8 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.watch import Kind, News, Picture, Watch, news
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.live import watch as watching
-from ksched_cli.sources.live.cluster import read_cluster
+from ksched_cli.sources.live.api_server import RequestRefused
+from ksched_cli.sources.live.cluster import Resource, read_cluster
 from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Listed, Lost, ObjectChange, Reached
 from ksched_cli.sources.read_options import LiveOptions
@@ -275,3 +278,39 @@ def test_mistakes(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     assert "leave --from out" in said
     assert "--for soon: not a length of time" in said
     assert "no such kubeconfig" in said
+
+
+class Watched(Mock):
+    """A server that ends each watch at once, or refuses it."""
+
+    def lines(self, *_: Any, **__: Any) -> Iterator[bytes]:
+        if self.refused:
+            raise RequestRefused(self.refused, "no")
+        return iter(())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "refused", "failures", "version"),
+    [
+        pytest.param(0.0, 0, [1, 2, 3], "1", id="watches that end at once"),
+        pytest.param(1.0, 0, [0, 0, 0], "1", id="watches that last"),
+        pytest.param(0.0, 410, [1, 2, 3], "", id="versions that the server no longer has"),
+        pytest.param(0.0, 500, [1, 2, 3], "1", id="a server in trouble"),
+        pytest.param(0.0, 504, [1, 2, 3], "", id="a version that the server does not reach"),
+    ],
+)
+def test_watches_that_fail_in_a_row(seconds: float, refused: int, failures: list[int], version: str) -> None:
+    times = count(0.0, seconds)
+    follower = Follower(Watched(refused=refused), Mock(), clock=lambda: next(times))
+    watched = watching._Watched(Resource(Pod, "v1"), "1", 0.0)
+    found: list[int] = []
+    for _ in failures:
+        watched.version = "1"
+        follower.stop = Mock(
+            is_set=Mock(side_effect=[False, False, True])
+            if refused not in (0, 410)
+            else Mock(side_effect=[False, True])
+        )
+        follower._follow_kind(watched)
+        found.append(watched.failures)
+    assert (found, watched.version) == (failures, version)
