@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from ksched_cli.api.conversion import problems_in
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.decode import KINDS, UnknownKind, decode_json, decode_plain, is_stray
 
@@ -242,3 +243,15 @@ def test_every_recorded_cluster_decodes() -> None:
 )
 def test_documents_of_other_tools(document: Any, stray: bool) -> None:
     assert is_stray(document) is stray
+
+
+def test_a_mistake_in_a_map_of_maps() -> None:
+    """msgspec does not name keys: the first entry that the message can be about is meant, and mistakes come one by one."""
+
+    class Held(msgspec.Struct):
+        maps: dict[str, dict[str, int]] = {}
+
+    value = {"maps": {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": "no"}, "c": {"z": "no"}}}
+    typed, mistakes = problems_in(value, Held)
+    assert [steps for steps, _ in mistakes] == [("maps", "b", "y"), ("maps", "c", "z")]
+    assert typed == Held({"a": {"x": 1, "y": 2}, "b": {"x": 1}, "c": {}})

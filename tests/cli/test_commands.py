@@ -379,3 +379,23 @@ def test_no_reuse_prints_the_same(ksched: Ksched) -> None:
 )
 def test_only_near_options_are_named(option: str, said: str, ksched: Ksched) -> None:
     assert said in ksched("drain", option, code=2).err
+
+
+def test_a_number_may_be_the_least_that_is_taken(ksched: Ksched) -> None:
+    assert (
+        "'--orders': 0 is not in the range x>=1" in ksched("simulate", "--from", str(CASE), "--orders", "0", code=2).err
+    )
+    assert "1 arrival order" in ksched("simulate", "--from", str(CASE), "--orders", "1", "--exit-zero", code=0).out
+
+
+def test_no_bar_is_drawn_beside_a_document_on_a_terminal(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    listened: list[object] = []
+    monkeypatch.setattr("ksched_cli.cli.simulate.listen", listened.append)
+    monkeypatch.setenv("CI", "true")
+    arguments = ["simulate", "--from", str(CASE), "--exit-zero", "-o"]
+    ksched(*arguments, "json", code=0)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    ksched(*arguments, "name", code=0)
+    assert listened == []
+    ksched(*arguments, "json", code=0)
+    assert listened == [None]

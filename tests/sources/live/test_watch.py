@@ -314,3 +314,31 @@ def test_watches_that_fail_in_a_row(seconds: float, refused: int, failures: list
         follower._follow_kind(watched)
         found.append(watched.failures)
     assert (found, watched.version) == (failures, version)
+
+
+@pytest.mark.parametrize(("number", "lines"), [(2, 2), (3, 3), (0, 4)])
+def test_the_command_stops_after_a_number_of_lines(
+    number: int, lines: int, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warning is printed once, before the line that follows it."""
+    following = Mock(warnings=())
+
+    def news() -> Iterator[News]:
+        for each in range(4):
+            following.warnings = ("the server was lost",) if each else ()
+            yield News(Kind.GONE, f"default/p{each}")
+
+    following.news = news
+    monkeypatch.setattr(Simulator, "watch", lambda *_: following)
+    shown = ksched("watch", "--count", str(number), code=0)
+    assert [line.split()[1] for line in shown.out.splitlines()] == [f"default/p{each}" for each in range(lines)]
+    assert shown.err == "ksched: warning: the server was lost\n"
+
+
+def test_a_server_that_is_back_is_told_once() -> None:
+    told, bookmark_line = Mock(), json.dumps(bookmark(7)).encode()
+    follower = Follower(Mock(lines=lambda *_, **__: iter((b"", bookmark_line, b""))), told, clock=lambda: 0.0)
+    watched = watching._Watched(Resource(Pod, "v1"), "1", 0.0, failures=4, lost=True)
+    follower._watch_once(watched)
+    assert [call.args for call in told.call_args_list] == [(Reached(Pod),)]
+    assert (watched.version, watched.failures, watched.lost) == ("7", 1, False)
