@@ -208,8 +208,6 @@ class _Line:
         self._percent = end + 1
 
     def curve(self) -> Curve:
-        if not self._allocated:
-            self.go_on_until(None)
         names = sorted({name for each in self._unusable for name, share in each.items() if share})
         return Curve(
             self._resource,

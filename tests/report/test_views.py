@@ -12,6 +12,7 @@ from msgspec import to_builtins
 
 from ksched_cli.report.registry import RenderOptions, stored_view
 from ksched_cli.report.sinks import markdown, terminal
+from ksched_cli.report.sinks.html import Provenance, page_html, provenance
 from ksched_cli.report.sinks.page import page_of
 from ksched_cli.report.sinks.svg import write_svg
 from ksched_cli.report.view.model import Spark, View
@@ -49,3 +50,59 @@ def written(write: Any, view: View, *options: RenderOptions) -> str:
     out = io.StringIO()
     write(view, out, *options)
     return out.getvalue()
+
+
+def test_texts_of_a_page_are_no_markup() -> None:
+    checked = {"pod": "shop/<i>", "agreement": "rejected", "actual": "<b>", "answer": "a & b"}
+    document = {
+        "apiVersion": "ksched/v1",
+        "kind": "Verification",
+        "compared": 1,
+        "agreeing": 0,
+        "order": {},
+        "placements": [checked],
+        "pending": [],
+        "leftOut": {},
+        "coverage": {"notRead": {"<u>": 1}},
+        "run": {"command": "ksched verify --from '<s>'"},
+    }
+    page = page_html(document)
+    assert not [tag for tag in ("<i>", "<b>", "<u>", "<s>") if tag in page]
+    for text in ("shop/&lt;i&gt;", "is on &lt;b&gt;; ksched: a &amp; b", "&lt;u&gt; (1)", "&#39;&lt;s&gt;&#39;"):
+        assert text in page
+
+
+def test_the_end_of_a_page() -> None:
+    found = provenance(
+        {
+            "run": {"command": "ksched diff", "version": "1", "time": "now"},
+            "coverage": {
+                "before": {"kubeVersion": "1.35", "notRead": {"Secret": 1200, "Role": [1, "x"]}},
+                "after": {"own": ["a", "b"], "pluginsNotModelled": ["Own"]},
+            },
+            "stats": {"nodes": 1200, "pods": 3, "loadSeconds": 0.126, "scheduleSeconds": 2, "peakMiB": 1234.5},
+            "warnings": ["w"],
+        }
+    )
+    assert found == Provenance(
+        "ksched diff",
+        "1",
+        "now",
+        [
+            ("Before: Answers as Kubernetes", "1.35"),
+            ("Before: Kinds that were not read", "Secret (1,200), Role (1, x)"),
+            ("After: own", "a, b"),
+            ("After: Plugins that are not modelled", "Own"),
+        ],
+        [
+            ("Nodes", "1,200"),
+            ("Pods", "3"),
+            ("Loading", "0.13 s"),
+            ("Scheduling", "2.00 s"),
+            ("Memory", "1,234 MiB"),
+        ],
+        ["w"],
+    )
+    assert provenance({"coverage": {"kubeVersion": "1.35"}, "stats": {"pods": 0}}) == Provenance(
+        "", "", "", [("Answers as Kubernetes", "1.35")], [("Pods", "0")], []
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksched_cli.errors import KschedError, UsageError
-from ksched_cli.plan.sweep.model import dimensions_of, read_edit_range, read_sweep
+from ksched_cli.plan.sweep.model import dimensions_of, read_edit_range, read_sweep, sweep_schema
 from ksched_cli.plan.sweep.trials import VariantSpace, variant_space
 from ksched_cli.sources.dump import load_dump
 from tests.builders import make_pod
@@ -180,3 +181,19 @@ def test_all_mistakes_are_raised_together() -> None:
     with pytest.raises(UsageError) as raised:
         space(fail="rack", orders=0, scale=("x", "deployment/web=5..1"))
     assert len(raised.value.problems) == 4
+
+
+def test_the_schema_has_the_head_and_the_least_values() -> None:
+    schema = sweep_schema()
+    properties, dimensions = schema["properties"], schema["$defs"]["DimensionsDocument"]
+    assert (properties["apiVersion"], properties["kind"]) == ({"const": "ksched/v1"}, {"const": "Sweep"})
+    assert schema["required"] == ["apiVersion", "kind", "dimensions"]
+    assert dimensions["minProperties"] == 1
+    least = {name: each.get("minimum") for name, each in (*properties.items(), *dimensions["properties"].items())}
+    assert {name: each for name, each in least.items() if each is not None} == {
+        "sample": 1, "keepWorst": 1, "orders": 1, "ties": 1,
+    }  # fmt: skip
+    # null is for a value that is not there, which an editor has no use for.
+    assert '"null"' not in json.dumps(schema)
+    assert dimensions["properties"]["kubeVersion"]["anyOf"][0] == {"type": "string"}
+    assert properties["seed"]["type"] == "integer"
