@@ -30,12 +30,12 @@ def near(labels: dict[str, str] | None, *expressions: dict[str, Any], **term: An
     return make_pod("p", "web").label(app="own").spec(affinity={"podAffinity": required})
 
 
-# None of these has a typing error.
+# Of these no value is taken for a typing error.
 EXPRESSIONS = [
-    {"key": "app", "operator": "In", "values": ["cache", "x"]},
+    {"key": "app", "operator": "In", "values": ["cahce", "x"]},
     {"key": "app", "operator": "Exists"},
     {"key": "gone", "operator": "DoesNotExist"},
-    {"key": "app", "operator": "NotIn", "values": ["y"]},
+    {"key": "app", "operator": "NotIn", "values": ["cahc"]},
 ]
 NEEDS = ", and its required pod affinity needs one"
 
@@ -102,7 +102,7 @@ NEEDS = ", and its required pod affinity needs one"
         pytest.param(
             near({"tier": "bakc"}, *EXPRESSIONS, {"key": "app", "operator": "In", "values": ["cach"]}),
             [
-                "no pod matches tier=bakc,app in (cache,x),app,!gone,app notin (y),app in (cach) in namespace web"
+                "no pod matches tier=bakc,app in (cahce,x),app,!gone,app notin (cahc),app in (cach) in namespace web"
                 f"{NEEDS}: did you mean tier=back and app=cache?"
             ],
             id="two typing errors, and expressions without",

@@ -15,7 +15,7 @@ from ksched_cli.report.sinks import markdown, terminal
 from ksched_cli.report.sinks.html import Provenance, page_html, provenance
 from ksched_cli.report.sinks.page import page_of
 from ksched_cli.report.sinks.svg import write_svg
-from ksched_cli.report.view.model import Spark, View
+from ksched_cli.report.view.model import View
 from tests.cli.transcripts import same_as_golden
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
@@ -27,7 +27,6 @@ def test_a_document_is_shown(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     page = to_builtins(page_of(view), enc_hook=str)
     page["sections"] = [{key: value for key, value in each.items() if value} for each in page["sections"]]
     parts = {
-        "table": written(terminal.write_view, view, RenderOptions("table", width=100)),
         "wide": written(terminal.write_view, view, RenderOptions("wide", width=100)),
         "name": "".join(f"{' '.join(row)}\n" for row in (view.rows() if callable(view.rows) else view.rows)),
         "commands": "".join(f"{line}\n" for line in view.commands),
@@ -35,13 +34,10 @@ def test_a_document_is_shown(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         "page": yaml.safe_dump(page, default_flow_style=None, width=118, sort_keys=False, allow_unicode=True),
         "svg": written(write_svg, view),
     }
-    if parts["wide"] == parts["table"]:
-        parts["wide"] = "as the table\n"
-    if view.shows_use or any(isinstance(each.block, Spark) for each in view.sections):
-        # Bars of the use of nodes and rows of values are drawn with colours only.
-        monkeypatch.setenv("FORCE_COLOR", "1")
-        coloured = written(terminal.write_view, view, RenderOptions("table", width=100))
-        parts["colours"] = coloured.replace("\x1b[", "[")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = written(terminal.write_view, view, RenderOptions("table", width=100))
+    parts = {"table in colours": coloured.replace("\x1b[", "["), **parts}
     shown = "".join(f"--- {form}\n{text}" for form, text in parts.items() if text)
     same_as_golden(f"view-{path.stem}", shown, columns=None)
 

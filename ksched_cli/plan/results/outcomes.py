@@ -178,11 +178,6 @@ class Curve(Struct, frozen=True, rename="camel", omit_defaults=True):
     unusable_at: Mapping[str, tuple[float, ...]] = {}
     first_failure: FirstFailure | None = None
 
-    def at(self, percent: int) -> int | None:
-        """The index of this percent in the lists, None if it is not on the curve."""
-        index = percent - self.first
-        return index if 0 <= index < len(self.allocated_at) else None
-
     @property
     def last(self) -> int:
         """The percent of the last point."""
