@@ -63,7 +63,7 @@ class ChangedCluster(Struct, frozen=True):
     loaded: Loaded
     refused: tuple[PodRefusal, ...] = ()
     made_pods: tuple[Pod, ...] = ()
-    gone: tuple[DeletedPod, ...] = ()
+    deleted: tuple[DeletedPod, ...] = ()
     rollouts: tuple[Problem, ...] = ()
 
 
@@ -76,12 +76,12 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     from ksched_cli.whatif.edits.lib.apply import apply_edits
     from ksched_cli.whatif.manifests import apply_manifests, rollout_problems
 
-    gone: list[DeletedPod] = []
+    deleted: list[DeletedPod] = []
 
     def observe(old: Any, new: Any) -> None:
         if new is None and isinstance(old, Pod) and not is_terminal(old):
             why = plane.api.reasons.get(uid_of_pod(old), "")
-            gone.append(DeletedPod(pod_key(old), workload_name(plane.store, old), why))
+            deleted.append(DeletedPod(pod_key(old), workload_name(plane.store, old), why))
 
     plane = ControlPlane(Store(loaded), watches=(observe,), places_everything=True)
     before = {pod_key(pod) for pod in plane.store.of(Pod)}
@@ -91,7 +91,7 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     apply_edits(plane, changes.edits, changes.problems, changes.namespace)
     plane.run()
     rollouts = tuple(rollout_problems(changes.manifests, plane.rolled_out))
-    after = ChangedCluster(loaded_after(plane, changes), refused_by(plane), made, tuple(gone), rollouts)
+    after = ChangedCluster(loaded_after(plane, changes), refused_by(plane), made, tuple(deleted), rollouts)
     plane.close()
     return after
 

@@ -180,7 +180,7 @@ def study_preemption(context: CycleContext | None) -> PreemptionStudy | None:
 
 def _study(detail: Mapping[str, Any]) -> PreemptionStudy:
     if "ineligible" in detail:
-        return PreemptionStudy(detail["ineligible"], _candidates(detail.get("ifAllowed", ())))
+        return PreemptionStudy(detail["ineligible"], _candidates(detail.get("ifAllowed", ())) or None)
     return PreemptionStudy(
         candidates=_candidates(detail["candidates"]),
         others={node: "; ".join(reasons) for node, reasons in detail["others"].items()},

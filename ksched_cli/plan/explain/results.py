@@ -115,16 +115,16 @@ class PreemptionCandidate(Struct, frozen=True, rename="camel", omit_defaults=Tru
     why: str
 
 
-class PreemptionStudy(Struct, frozen=True):
+class PreemptionStudy(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What preemption looked at: why the pod may not preempt, or the candidates from the best to the worst, the nodes
-    that were tried in vain, and how many have a problem that no eviction solves. `if_allowed`: the candidates of a pod
-    whose preemptionPolicy is Never, if it had another one."""
+    that were tried in vain, and how many have a problem that no eviction solves; these three are None for a pod that
+    may not preempt. `if_allowed`: its candidates if its preemptionPolicy were not Never, None without any."""
 
     ineligible: str = ""
-    if_allowed: tuple[PreemptionCandidate, ...] = ()
-    candidates: tuple[PreemptionCandidate, ...] = ()
-    others: Mapping[str, str] = msgspec.field(default_factory=dict)
-    beyond_help: int = 0
+    if_allowed: tuple[PreemptionCandidate, ...] | None = None
+    candidates: tuple[PreemptionCandidate, ...] | None = None
+    others: Mapping[str, str] | None = None
+    beyond_help: int | None = None
 
 
 class WeightChange(Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -289,7 +289,7 @@ class Simulation(Displayed):
     refused: tuple[RefusedPod, ...] = field(default=())
     pod_groups: tuple[PodGroupOutcome, ...] = ()
     # Pods that edits have deleted before the cycles.
-    gone: tuple[DeletedPod, ...] = ()
+    deleted: tuple[DeletedPod, ...] = ()
     # Where every pod is after the cycles.
     final_pods: PodsAfterCycles = field(default_factory=PodsAfterCycles, compare=False)
     # The nodes before and after the run.

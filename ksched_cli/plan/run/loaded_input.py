@@ -130,7 +130,7 @@ class InputMaker(Protocol):
 
 class LoadedInput(Struct, frozen=True):
     """The cluster with its manifests and edits applied, before any scheduler is made. `made_pods` came with
-    the manifests, `gone` those that the edits have deleted, and `wanted` selects the pods that are shown."""
+    the manifests, `deleted` those that the edits have deleted, and `wanted` selects the pods that are shown."""
 
     loaded: Loaded
     spec: SchedulerSpec
@@ -139,7 +139,7 @@ class LoadedInput(Struct, frozen=True):
     seconds: float = 0.0
     refused: tuple[RefusedPod, ...] = ()
     made_pods: tuple[Pod, ...] = ()
-    gone: tuple[DeletedPod, ...] = ()
+    deleted: tuple[DeletedPod, ...] = ()
     # Manifests that change the template of running pods.
     rollouts: tuple[Problem, ...] = ()
     # Controllers that each world of the input has beside those of the control plane, such as autoscalers.
@@ -169,7 +169,7 @@ class LoadedInput(Struct, frozen=True):
             refused=refused,
             seconds=seconds,
             made_pods=after.made_pods,
-            gone=after.gone,
+            deleted=after.deleted,
             rollouts=(*self.rollouts, *after.rollouts),
         )
 

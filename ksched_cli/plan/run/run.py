@@ -229,7 +229,7 @@ class Run:
             self.source.warnings,
             self.source.refused,
             run.pod_groups(),
-            self.source.gone,
+            self.source.deleted,
             PodsAfterCycles(lambda: final_pods(self, {outcome.pod: outcome for outcome in outcomes}, run.gated)),
             self.node_changes(),
             self.odds,
@@ -302,7 +302,7 @@ def final_pods(run: Run, outcomes: Mapping[str, PodOutcome], gated: Iterable[Gat
     held_back = {each.pod: each for each in gated}
     rows = (row for row, info in enumerate(pods.infos) if row not in pods.gone and wanted(info.pod))
     there = _pods_there(rows, run.scheduler, workload_of, outcomes, held_back)
-    deleted = (FinalPod(each.pod, each.workload, "gone", why=each.why) for each in run.source.gone)
+    deleted = (FinalPod(each.pod, each.workload, "gone", why=each.why) for each in run.source.deleted)
     return tuple(sorted([*there, *deleted], key=lambda pod: (pod.pod, pod.state != "gone")))
 
 

@@ -73,23 +73,6 @@ class FocusPart(DocumentPart, frozen=True, kw_only=True):
         return cls.like(focus, behind=focus.behind.total, by_plugin=focus.behind.by_plugin)
 
 
-class StudyPart(DocumentPart, frozen=True, kw_only=True):
-    """`ineligible`: why the pod may not preempt, and the candidates that it has `if_allowed`. The rest is for pods that
-    may."""
-
-    ineligible: str = ""
-    if_allowed: tuple[results.PreemptionCandidate, ...] | None = None
-    candidates: tuple[results.PreemptionCandidate, ...] | None = None
-    others: Mapping[str, str] | None = None
-    beyond_help: int | None = None
-
-    @classmethod
-    def of(cls, study: results.PreemptionStudy) -> StudyPart:
-        if study.ineligible:
-            return cls(ineligible=study.ineligible, if_allowed=study.if_allowed or None)
-        return cls.like(study, if_allowed=None)
-
-
 class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", tag="Explanation"):
     """The entry of the pod as in `simulate`, with its explanation. Amounts of cpu are in thousandths."""
 
@@ -108,7 +91,7 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
     problems: Mapping[str, str] = msgspec.field(default_factory=dict)
     runner_up: results.Margin | None = None
     why_not: FocusPart | None = None
-    preemption_study: StudyPart | None = None
+    preemption_study: results.PreemptionStudy | None = None
     fixes: tuple[Fix, ...] = ()
     fixes_on: str = ""
     fixes_tried: int | None = None
@@ -144,7 +127,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
             node.name: tuple(map(RejectionPart.of, node.rejections)) for node in found.nodes if node.rejections
         },
         why_not=FocusPart.of(found.focus) if found.focus else None,
-        preemption_study=StudyPart.of(found.preemption) if found.preemption else None,
+        preemption_study=found.preemption,
         fixes=tuple(all_fixes),
         fixes_on=fixes.on if fixes else "",
         fixes_tried=fixes.tried if fixes else None,

@@ -121,7 +121,7 @@ def _verdict(found: SimulationDocument, counts: Counter[str]) -> tuple[str, str,
         (len(found.ignored), "of other schedulers"),
     )
     total = len(found.pods) + len(found.gated) + len(found.ignored) + len(found.refused)
-    gone = [f"{counted(len(found.gone), 'running pod')} deleted"] if found.gone else []
+    gone = [f"{counted(len(found.deleted), 'running pod')} deleted"] if found.deleted else []
     verdict, *details = [*bad, *good] or ["none"]
     tone: Tone = "bad" if bad else "warn" if counts["preempts"] or found.gated else "good"
     return counted(total, "pending pod") if total else "pending pods", verdict, tone, [*details, *gone]
@@ -472,7 +472,7 @@ def groups(found: SimulationDocument) -> list[Section]:
 def _gone(found: SimulationDocument) -> list[Section]:
     """The pods that edits have deleted, by reason."""
     by_why: dict[str, list[str]] = {}
-    for pod, why in found.gone.items():
+    for pod, why in found.deleted.items():
         by_why.setdefault(why or "deleted", []).append(pod)
     lines = [
         Line(f"{counted(len(names), 'pod')} deleted  {why}: {named(names, _SHOWN_GONE)}", "warn")

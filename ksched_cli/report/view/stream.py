@@ -24,8 +24,8 @@ _PIECE = 500
 
 class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
     """The last fields are for people, of a result in memory: `reasons` of gated pods, `schedulers` of ignored pods,
-    `gone` the pods that edits have deleted with why, `places` the nodes of the autoscaler, and `names` the name of each
-    pod if copies that fail alike are one part. `autoscaling` is a Provisioning then."""
+    `deleted` the pods that edits have deleted with why, `places` the nodes of the autoscaler, and `names` the name of
+    each pod if copies that fail alike are one part. `autoscaling` is a Provisioning then."""
 
     pods: tuple[PodPart, ...]
     failure_kinds: tuple[Failure, ...] | None = None
@@ -43,7 +43,7 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     stats: Stats
     reasons: Mapping[str, str] = field(default_factory=dict)
     schedulers: Mapping[str, str] = field(default_factory=dict)
-    gone: Mapping[str, str] = field(default_factory=dict)
+    deleted: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
     names: Sequence[str] = ()
 
@@ -73,7 +73,7 @@ def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
         **_fields(found) | {"autoscaling": found.autoscaling},
         reasons={each.pod: ", ".join(each.reasons) for each in found.gated},
         schedulers={each.pod: each.scheduler for each in found.ignored},
-        gone={each.pod: each.why for each in found.gone},
+        deleted={each.pod: each.why for each in found.deleted},
         places=_places(found),
         names=[each.pod for each in found.outcomes] if shares else (),
     )
