@@ -245,7 +245,7 @@ class Surveyor:
         ]
         class_of = {row: at for at, each in enumerate(classes) for row in each.pods}
         turns = tuple(class_of[row] for row in self._trials.pending if row in class_of)
-        offered = tuple(undominated(made))
+        offered = tuple(undominated(made, self._topology_keys(kinds)))
         at_shape = {shape: at for at, shape in enumerate(shapes)}
         firsts = np.array([at_shape[each.variants[0]] for each in offered], dtype=np.int64)
         fitting = np.array([group[0].on_nodes for group in groups], dtype=np.int64).reshape(len(groups), len(others))
@@ -260,6 +260,17 @@ class Surveyor:
             self._columns(probes, free, most).take(firsts),
             BalancedAllocationRules.of(self._cluster.release).scores_the_difference,
         )
+
+    def _topology_keys(self, kinds: Sequence[_Kind]) -> list[str]:
+        """The labels, without the host name, by which rules between pods may keep a pending pod off a node."""
+        pods = self._cluster.pods
+        with_affinity = (self._terms.of(pods.infos[row]) for row in np.nonzero(pods.has_affinity)[0].tolist())
+        keys = {term.topology_key for terms in with_affinity for term in terms.required_anti_affinity}
+        for kind in kinds:
+            keys |= {term.topology_key for term in kind.terms.required_affinity}
+            spread = kind.info.pod.spec.topology_spread_constraints
+            keys |= {each.topology_key for each in spread if each.when_unsatisfiable != "ScheduleAnyway"}
+        return sorted(keys - {HOSTNAME})
 
     def _columns(self, rows: RowColumn, free: Matrix, most: Matrix) -> ForecastNodes:
         """The nodes one by one; `most` is by class and node."""

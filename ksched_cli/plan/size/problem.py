@@ -211,10 +211,12 @@ def reduced(requests: Matrix, *frees: Matrix) -> tuple[Matrix, list[Matrix]]:
     return requests // units, [np.maximum(free, 0) // units for free in frees]
 
 
-def undominated(choices: Sequence[ShapeChoice]) -> list[ShapeChoice]:
-    """Without choices that cost as much as another one or more and hold nothing that the other does not hold."""
+def undominated(choices: Sequence[ShapeChoice], keys: Sequence[str] = ()) -> list[ShapeChoice]:
+    """Without choices that cost as much as another one or more and hold nothing that the other does not hold. `keys`:
+    labels by which rules between pods compare nodes, such as the zone. A choice with other values of them stays."""
     if not choices:
         return []
+    domains = [{tuple(map(each.all_labels.get, keys)) for each in choice.variants} for choice in choices]
     free, most = np.array([each.free for each in choices]), np.array([each.most for each in choices])
     prices = np.array([each.price for each in choices])
     unlimited = np.array([each.limit is None for each in choices])
@@ -223,6 +225,8 @@ def undominated(choices: Sequence[ShapeChoice]) -> list[ShapeChoice]:
         better = (prices <= choice.price) & unlimited
         better &= (free >= free[at]).all(axis=1) & (most >= most[at]).all(axis=1)
         better[at] = False
+        for other in np.nonzero(better)[0].tolist() if keys else ():
+            better[other] = domains[at] <= domains[other]
         same = (prices == choice.price) & (free == free[at]).all(axis=1) & (most == most[at]).all(axis=1)
         # Of equals the first stays.
         better &= ~same | (np.arange(len(choices)) < at)

@@ -16,7 +16,7 @@ from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Room
 from ksched_cli.plan.size.results import SearchSettings, Sizing
 from ksched_cli.plan.size.trials import SizingTrials
-from tests.builders import make_pod
+from tests.builders import make_node, make_pod
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, shape
 
@@ -207,6 +207,8 @@ def test_pods_with_the_same_host_port() -> None:
     objects += [make_pod(f"q{at}").requests(cpu="1").host_port(80).doc() for at in range(2)]
     # A pod with another port shares a node with one of them.
     objects.append(make_pod("r").requests(cpu="1").host_port(81).doc())
+    # And so does one with an address of its own, beside one with another address.
+    objects += [make_pod(f"s{at}").requests(cpu="1").host_port(82, address=f"10.0.0.{at}").doc() for at in range(2)]
     assert bought(size(objects, SMALL, LARGE)) == {"small": 5}
 
 
@@ -319,6 +321,37 @@ def test_the_next_cheaper_set_is_there_with_the_pod_that_fails() -> None:
     assert found.lower_bound is not None
     assert found.lower_bound <= found.cheaper.cost < found.cost
     assert "Insufficient" in found.cheaper.message
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+NEAR = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
+SPREAD = {**NEAR, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        pytest.param({"affinity": {"podAffinity": {REQUIRED: [NEAR]}}}, 9, id="near the pod of the dearer zone"),
+        pytest.param({"affinity": {"podAntiAffinity": {REQUIRED: [NEAR]}}}, 1, id="away from it"),
+        pytest.param({"topologySpreadConstraints": [SPREAD]}, 5, id="spread"),
+        pytest.param({}, 3, id="no rule"),
+    ],
+)
+def test_a_dearer_shape_of_another_zone_is_bought_where_a_rule_between_pods_needs_it(rule: Any, cost: int) -> None:
+    """The running pod is in zone b, whose node is full. The pending pods need a node each."""
+    old = make_node("old").allocatable(cpu="1", memory="1Gi", pods=9).label(ZONE, "b").doc()
+    running = make_pod("db-0").label(app="db").requests(cpu="1").on("old").doc()
+    waiting = [make_pod(f"p{at}").label(app="db").requests(cpu="4").spec(**rule).doc() for at in range(3)]
+    found = size([old, running, *waiting], shape("m", 1, zones=["a"]), shape("n", 3, zones=["b"]))
+    assert (found.cost, found.fits) == (cost, cost != 1)
+
+
+def test_the_next_cheaper_set_is_the_dearest_that_the_scheduler_has_rejected() -> None:
+    """Two pods that may not share a zone: nodes of one zone cost 1, 2 or 3, and each of these sets is tried."""
+    found = size([apart(f"db-{at}", ZONE) for at in range(2)], shape("m", 1, zones=["a"]), shape("n", 3, zones=["b"]))
+    assert bought(found) == {"m a": 1, "n b": 1}
+    assert found.cheaper is not None
+    assert (found.cost, found.cheaper.cost) == (4, 3)
 
 
 def test_the_next_cheaper_set_is_one_that_the_search_has_rejected() -> None:
