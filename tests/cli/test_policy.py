@@ -93,6 +93,7 @@ def there(capsys: pytest.CaptureFixture[str]) -> int:
         pytest.param([*workload(4, 2), quota(2)], quota(9), [], 4, id="a quota is raised"),
         pytest.param([*workload(4, 2), quota(2)], quota(3), [], 3, id="a quota is raised by one"),
         pytest.param([*workload(4, 2)], None, [], 4, id="a ReplicaSet short of pods"),
+        pytest.param([workload(4, 0)[0], *workload(2, 2)[1:]], None, [], 4, id="a rollout under way"),
         pytest.param([*workload(4, 2, status=4)], None, [], 2, id="a dump that lacks pods"),
         pytest.param([*workload(2, 2), autoscaler(4, 6)], None, [], 4, id="below the minimum"),
         pytest.param([*workload(4, 4), autoscaler(1, 3)], None, [], 3, id="above the maximum"),

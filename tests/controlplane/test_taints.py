@@ -222,11 +222,19 @@ def test_pods_of_nodes_that_the_input_lacks_stay() -> None:
     assert control_plane.run().pods() == {"web": "node-9+"}
 
 
-def test_terminating_pods_of_a_node_out_of_service_go_at_once() -> None:
+@pytest.mark.parametrize(
+    ("conditions", "at_once"),
+    [
+        pytest.param({"Ready": "False"}, True, id="not ready"),
+        pytest.param({"MemoryPressure": "True", "Ready": "False"}, True, id="another condition"),
+        pytest.param({"MemoryPressure": "False", "Ready": "True"}, False, id="ready"),
+    ],
+)
+def test_terminating_pods_of_a_node_out_of_service_go_at_once(conditions: dict[str, str], at_once: bool) -> None:
     control_plane = ControlPlane(*nodes(1), _pod("web"), _pod("db"))
     node = _node(control_plane, "node-1")
     control_plane.api.delete(control_plane.pod("web"))
-    control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(Ready="False"))))
+    control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(**conditions))))
     node = _node(control_plane, "node-1")
     control_plane.api.update(
         replace(
@@ -234,4 +242,4 @@ def test_terminating_pods_of_a_node_out_of_service_go_at_once() -> None:
         )
     )
     control_plane.run(1)
-    assert (0.0, "gone", "web") in control_plane.events
+    assert ((0.0, "gone", "web") in control_plane.events) == at_once

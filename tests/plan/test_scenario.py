@@ -181,6 +181,7 @@ def test_edits_that_the_run_itself_makes_impossible_are_told_with_their_line(tmp
         pytest.param([{"addNode": "nope.yaml"}], "steps[0].addNode: nope.yaml: no such file or directory", id="no such template"),
         pytest.param([{"removeNode": "n-1"}, {"cordon": "n-1"}], 'steps[1].cordon: there is no node "n-1"', id="a node that an earlier step has removed"),
         pytest.param([{"expect": {"spread": {"of": "rs/web", "topologyKey": "a b"}}}], "'a b' cannot be a label's key (or one of node, zone, region)", id="not a label"),
+        pytest.param([{"expect": {"schedulable": "nope"}}], "steps[0].expect.schedulable", id="no reference"),
         pytest.param([], "steps: there are no steps", id="no steps"),
         pytest.param([{"expect": {"schedulable": "pod/nope"}}], 'there is no Pod "nope"', id="a pod that is not there"),
         pytest.param([{"expect": {"unschedulable": "rs/nope"}}], 'there is no ReplicaSet "nope"', id="a workload that is not there"),

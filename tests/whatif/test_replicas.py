@@ -14,7 +14,7 @@ from ksched_cli.errors import InputError
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.whatif.replicas import Replica, Replicas, Shape, read_shapes
 from tests.builders import loaded_of, make_pod, make_workload
-from tests.plugins.storage import storage_class
+from tests.plugins.storage import storage_class, volume
 
 POD: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
 JOB: dict[str, Any] = {
@@ -106,6 +106,15 @@ def test_which_kinds_can_be_counted(item: Any, complaint: str) -> None:
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 EPHEMERAL = {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
+
+
+def test_a_volume_is_bound_once() -> None:
+    cluster = loaded_of(storage_class("fast", "Immediate"), volume(cls="fast"))
+    claim = {**CLAIM, "storageClassName": "fast"}
+    data = {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
+    made = replicas(workload("Deployment", pod={"volumes": [data]}), cluster, 3)
+    names = [one.metadata.name for each in made for one in each.objects if isinstance(one, PersistentVolume)]
+    assert (len(set(names)), "pv" in names) == (len(names), True)
 
 
 @pytest.mark.parametrize(

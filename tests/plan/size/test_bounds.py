@@ -13,7 +13,7 @@ from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.bounds import components
 from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
-from ksched_cli.plan.size.problem import PackingProblem
+from ksched_cli.plan.size.problem import PackingProblem, how_many_fit
 from ksched_cli.plan.size.program import PatternPricing, PurchaseProgram, maximal_patterns
 from ksched_cli.plan.size.results import SearchSettings
 from ksched_cli.plan.size.search import PartSearch, PurchaseSearch, SetCompletion
@@ -65,6 +65,20 @@ def test_the_best_pattern_has_one_of_three_classes_that_cannot_share_a_node() ->
     assert (worth, sorted(pattern)) == (2, [0, 0, 2])
 
 
+@pytest.mark.parametrize(
+    ("requests", "count"), [((1, 2, 0), 2), ((3, 1, 1), 1), ((0, 0, 0), 0), ((5, 1, 1), 0)], ids=str
+)
+def test_how_many_copies_of_requests_fit(requests: tuple[int, ...], count: int) -> None:
+    assert how_many_fit(requests, (4, 4, 9)) == count
+
+
+def test_patterns_that_no_quick_way_finds_are_found_by_their_worth() -> None:
+    """A pod of 6 is worth most for its size, and two of 5 are worth more together."""
+    program = PurchaseProgram(packing([(2, 6, 1), (2, 5, 1)], [(10, 10, 9)], [], 9), time.perf_counter() + 20, 0)
+    worths, found = program._price(np.array([6.6, 5.4]), [0.0])
+    assert (worths, found) == ([pytest.approx(10.8)], [(0, (0, 2))])
+
+
 def test_quick_patterns_are_worth_more_than_asked() -> None:
     pricing = PatternPricing(packing([(2, 1, 1)], [(5, 9, 9)], [], 9), time.perf_counter() + 20)
     assert [pricing.quick_patterns(0, np.ones(1), least) for least in (1.9, 2.0)] == [[(2,)], []]
@@ -95,7 +109,8 @@ def test_a_part_is_searched_past_sets_that_hold_less(listed: int) -> None:
     _, problem = survey(*(pending(f"p{at}", cpu=cpu, memory="1Gi") for at, cpu in enumerate(sizes)))
     (part,) = components(problem)
     small, large = (choice_of(problem, name) for name in ("small", "large"))
-    search = PartSearch(part, {large: 2}, 0, SearchSettings(listed_sets=listed))
+    # The best set costs as much as the bound.
+    search = PartSearch(part, {large: 2}, int(problem.prices[large]), SearchSettings(listed_sets=listed))
     found = [*search.cheaper(time.perf_counter() + 20)]
     assert found[-1] == {large: 1}
     assert listed == 0 or found == [{small: 2, large: 1}, {small: 1, large: 1}, {large: 1}]
