@@ -126,6 +126,7 @@ def requirements_of(found: _Attempt) -> list[tuple[str, str, tuple[str, ...]]]:
         pytest.param("Lte", ["2"], "4", "change the requirement k Lte 2 to Lte 4", ("Lte", ("4",)), id="Lte"),
         pytest.param("Gt", ["9"], "x", "drop the requirement k Gt 9", None, id="no number"),
         pytest.param("NotIn", ["a", "b", "c"], "b", "allow b in the requirement k NotIn a b c", ("NotIn", ("a", "c")), id="NotIn"),
+        pytest.param("NotIn", ["a", "b"], "b", "allow b in the requirement k NotIn a b", ("NotIn", ("a",)), id="NotIn of two"),
         pytest.param("NotIn", ["b"], "b", "drop the requirement k NotIn b", None, id="NotIn of one value"),
         pytest.param("NotIn", ["a", "c"], "b", "drop the requirement k NotIn a c", None, id="NotIn of others"),
         pytest.param("DoesNotExist", [], "b", "drop the requirement k DoesNotExist", None, id="DoesNotExist"),
