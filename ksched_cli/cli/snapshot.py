@@ -91,7 +91,6 @@ def snapshot(
     taken = Simulator.of(replace(run, config=config)).snapshot(_time(), redacted=redact)
     if path is None:
         sys.stdout.buffer.write(taken.data)
-        sys.stdout.buffer.flush()
     write_files(list(_files(taken, path, redact_config, redact_names)))
     warn(taken.warnings)
     if path is not None:

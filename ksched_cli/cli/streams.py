@@ -277,9 +277,7 @@ class _Paged:
         if self._process is None:
             self._before()
             environment = {**_OPTIONS, **os.environ}
-            self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8"
-            )
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, env=environment, encoding="utf-8")
         assert self._process.stdin is not None
         return self._process.stdin
 

@@ -194,9 +194,8 @@ def _line_of(mistake: Exception, content: bytes) -> int | None:
     text = str(mistake)
     if "truncated" in text:
         return content.count(b"\n") + 1
-    _, found, position = text.rpartition("byte ")
-    digits = position.rstrip(")")
-    return content.count(b"\n", 0, int(digits)) + 1 if found and digits.isdigit() else None
+    digits = text.rpartition("byte ")[2].rstrip(")")
+    return content.count(b"\n", 0, int(digits)) + 1 if digits.isdigit() else None
 
 
 def _decode_yaml(content: bytes, source: str) -> Iterator[DecodedObject]:

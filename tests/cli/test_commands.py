@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.cli.sweep import _kept
+from ksched_cli.errors import UsageError
 from ksched_cli.framework.interfaces import ScorePlugin
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.pipes import BROKEN_PIPE, run_without_a_reader
@@ -399,3 +401,19 @@ def test_no_bar_is_drawn_beside_a_document_on_a_terminal(ksched: Ksched, monkeyp
     assert listened == []
     ksched(*arguments, "json", code=0)
     assert listened == [None]
+
+
+def test_the_version_of_a_clone(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ksched_cli.build_info.BUILD", Mock(version="1.2", commit="0123456789ab", date="2026-01-02"))
+    assert ksched("version", code=0).out.startswith("ksched 1.2 (commit 012345678 of 2026-01-02), kube-scheduler 1.")
+
+
+@pytest.mark.parametrize(("keep", "number"), [("worst=0", 0), ("worst=999999999", 999_999_999), (None, None)])
+def test_how_many_variants_are_kept(keep: str | None, number: int | None) -> None:
+    assert _kept(keep) == number
+
+
+@pytest.mark.parametrize("keep", ["worst", "worst=", "worst=-1", "best=1", "worst=1000000000"])
+def test_what_says_no_number_of_variants(keep: str) -> None:
+    with pytest.raises(UsageError, match="write worst=N"):
+        _kept(keep)

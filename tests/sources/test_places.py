@@ -11,7 +11,7 @@ import pytest
 
 from ksched_cli.api.workloads import Deployment, StatefulSet
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.sources.places import Places, SourcePlace, line_in_file
+from ksched_cli.sources.places import DeclaredFiles, Places, SourcePlace, line_in_file
 
 YAML = """# a comment
 kind: Deployment
@@ -125,3 +125,38 @@ def test_lines_in_a_template(kind: str, name: str, line: int | None, tmp_path: P
     (tmp_path / "t.yaml").write_text("\n".join([*parts, "kind: 'Deployment'", "metadata:", "  name: two", ""]))
     assert line_in_file(str(tmp_path / "t.yaml"), kind, name) == line
     assert line_in_file(str(tmp_path / "none.yaml"), kind, name) is None
+
+
+RENDERED = b"""# Source: shop/templates/a.yaml
+kind: Service
+---
+# a note
+
+# Source: shop/templates/b.yaml
+kind: Deployment
+---
+kind: ConfigMap
+# Source: shop/templates/c.yaml
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "folder", "file"),
+    [
+        pytest.param(1, "", "shop/templates/a.yaml", id="the first line"),
+        pytest.param(4, "", "shop/templates/b.yaml", id="behind another comment and an empty line"),
+        pytest.param(9, "", "x.yaml", id="a comment behind the first field"),
+        pytest.param(None, "", "x.yaml", id="no line"),
+        pytest.param(
+            1, "charts/own", "charts/own/templates/a.yaml", id="the file is there, without the name of the chart"
+        ),
+        pytest.param(4, "charts/own", "charts/own/shop/templates/b.yaml", id="the file is not there"),
+    ],
+)
+def test_the_file_that_helm_names(
+    line: int | None, folder: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "charts/own/templates").mkdir(parents=True)
+    (tmp_path / "charts/own/templates/a.yaml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert DeclaredFiles(RENDERED, folder, "x.yaml").file_at(line) == file

@@ -13,6 +13,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError, UsageError
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.traces import BUILT_IN, read_mapping, read_trace
+from tests.running import Ksched
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,64000,262144,2,P100\nn-1,96000,1024,0,\n"
 PODS = (
@@ -209,3 +210,8 @@ def test_a_table_with_other_columns_is_named_with_its_line(tmp_path: Path, capsy
     (tmp_path / "csv" / "openb_pod_list_default.csv").write_text("job,cpu\na,1\n")
     assert run(["simulate", "--from", source]) == 2
     assert "openb_pod_list_default.csv:1: no column cpu_milli (its columns are job, cpu)" in capsys.readouterr().err
+
+
+def test_tables_that_are_not_there(tmp_path: Path, ksched: Ksched) -> None:
+    said = ksched("trace", str(tmp_path / "none.csv"), *tables(tmp_path)[1:], code=2).err
+    assert f"cannot read {tmp_path}/none.csv: no such file or directory" in said

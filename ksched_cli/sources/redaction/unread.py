@@ -88,7 +88,8 @@ def _cleared(default: Any, value: Any) -> Any:
 def _inside(value: Any) -> Any:
     """The value without unread text in its structs; the same value if none changes."""
     if isinstance(value, PodCondition):
-        return value if value.type in fields.READ_CONDITIONS else _without_text(value)
+        is_read = value.type in fields.READ_CONDITIONS
+        return value if is_read else msgspec.structs.replace(value, reason="", message="")
     if isinstance(value, Struct):
         return without_unread(value)
     if isinstance(value, dict):
@@ -98,12 +99,6 @@ def _inside(value: Any) -> Any:
         reduced = [_inside(each) for each in value]
         return type(value)(reduced) if any(new is not old for new, old in zip(reduced, value, strict=True)) else value
     return value
-
-
-def _without_text(condition: PodCondition) -> PodCondition:
-    if not condition.reason and not condition.message:
-        return condition
-    return msgspec.structs.replace(condition, reason="", message="")
 
 
 def _policy(policy: dict[str, Any]) -> dict[str, Any]:
