@@ -192,6 +192,19 @@ def test_a_rule_for_disruptions_is_not_for_a_pod_that_is_deleted_by_hand() -> No
     assert _state(control_plane.run()).failed == 1
 
 
+def test_of_pods_that_are_alike_the_one_to_delete_is_a_draw() -> None:
+    control_plane = rested(*nodes(2), _job(parallelism=4))
+    control_plane.place = lambda pod: ""
+    first, *others = (control_plane.pod(name) for name in control_plane.pods())
+    control_plane.api.update(replace(first, spec=replace(first.spec, node_name="")))
+    control_plane.change("Job", "batch", parallelism=2)
+    control_plane.run()
+    (draw,) = control_plane.api.draws.made
+    assert sorted(draw.options) == sorted(each.metadata.name for each in others)
+    assert {*control_plane.pods()} == {*draw.options} - {*draw.taken}
+    assert len(draw.taken) == 1
+
+
 def _indexed(**spec: Any) -> Any:
     return _job(parallelism=3, completions=3, completionMode="Indexed", **spec)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ksched_cli.api.core import LabelSelector
 from ksched_cli.autoscale.karpenter.messages import TopologyError
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirement
-from ksched_cli.autoscale.karpenter.topology_group import AFFINITY, GroupSpec, TopologyGroup
+from ksched_cli.autoscale.karpenter.topology_group import AFFINITY, ANTI_AFFINITY, GroupSpec, TopologyGroup
 
+HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
 
@@ -39,6 +41,15 @@ def test_zones_of_a_pod_affinity(running: str, selects: bool, of_pod: str, of_no
         group.record(zone)
     found, is_drawn = group.next_domain(selects=selects, pod_domains=zones(of_pod), node_domains=zones(of_node))
     assert "".join(sorted(found.values)) + "?" * is_drawn == allowed
+
+
+def test_hosts_that_were_added_later_are_empty() -> None:
+    group = TopologyGroup(GroupSpec(ANTI_AFFINITY, HOSTNAME, frozenset({"default"}), None), (), 0)
+    last = len(group.on_host) - 1
+    group.record("host", last)
+    hosts = [last - 1, last, last + 1]
+    assert [*group.allowed_hosts(np.array(hosts), selects=True, pod_domains=None)] == [True, False, True]
+    assert [group.allows_host(each, selects=True, pod_domains=None) for each in hosts] == [True, False, True]
 
 
 @pytest.mark.parametrize(("count", "ending"), [(25, "24: 1, podDomains"), (26, "24: 1 and 1 other(s), podDomains")])
