@@ -59,6 +59,21 @@ def test_patterns_have_one_of_two_classes_that_cannot_share_a_node() -> None:
     assert sorted(patterns) == [(0, 1), (1, 0)]
 
 
+@pytest.mark.parametrize(
+    ("ports", "are_rivals"),
+    [
+        pytest.param([(80, "10.0.0.1"), (80, "10.0.0.1")], True, id="one address"),
+        pytest.param([(80, "10.0.0.1"), (80, "")], True, id="every address"),
+        pytest.param([(80, "10.0.0.1"), (80, "10.0.0.2")], False, id="two addresses"),
+        pytest.param([(80, ""), (81, "")], False, id="two ports"),
+    ],
+)
+def test_host_ports_that_clash(ports: list[tuple[int, str]], are_rivals: bool) -> None:
+    pods = [make_pod(f"p{at}").requests(cpu=f"{at}") for at in (1, 2)]
+    docs = [pod.host_port(port, address=address).doc() for pod, (port, address) in zip(pods, ports, strict=True)]
+    assert survey(*docs)[1].rivals == ({(0, 1)} if are_rivals else frozenset())
+
+
 def test_the_best_pattern_has_one_of_three_classes_that_cannot_share_a_node() -> None:
     made = packing([(2, 1, 1)] * 3, [(5, 9, 9)], [(0, 1), (0, 2), (1, 2)], 2)
     worth, pattern = PatternPricing(made, time.perf_counter() + 20).best_pattern(0, np.ones(3))

@@ -207,8 +207,6 @@ def test_pods_with_the_same_host_port() -> None:
     objects += [make_pod(f"q{at}").requests(cpu="1").host_port(80).doc() for at in range(2)]
     # A pod with another port shares a node with one of them.
     objects.append(make_pod("r").requests(cpu="1").host_port(81).doc())
-    # And so does one with an address of its own, beside one with another address.
-    objects += [make_pod(f"s{at}").requests(cpu="1").host_port(82, address=f"10.0.0.{at}").doc() for at in range(2)]
     assert bought(size(objects, SMALL, LARGE)) == {"small": 5}
 
 
