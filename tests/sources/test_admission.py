@@ -223,6 +223,9 @@ BUSY = make_pod("busy").requests(cpu="3").on("n")
         ),
         pytest.param(make_pod(), {"hard": {"pods": "0"}, "scopes": ["NotBestEffort"]}, "", id="out of scope"),
         pytest.param(
+            make_pod(), {"hard": {"pods": "0"}, "scopes": ["VolumeAttributesClass"]}, "", id="a scope of claims"
+        ),
+        pytest.param(
             make_pod(),
             {"hard": {"pods": "0"}, "scopes": ["BestEffort", "NotTerminating"]},
             "exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",

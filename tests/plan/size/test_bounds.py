@@ -164,11 +164,16 @@ def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cpu", "pods"), [pytest.param("8", 2, id="the only one"), pytest.param("1500m", 5, id="most pods for its price")]
+    ("cpu", "pods", "shape_name"),
+    [
+        pytest.param("8", 2, "large", id="the only one"),
+        pytest.param("1500m", 5, "large", id="most pods for its price"),
+        pytest.param("1", 1, "small", id="the cheaper one"),
+    ],
 )
-def test_the_node_that_helps_most(cpu: str, pods: int) -> None:
+def test_the_node_that_helps_most(cpu: str, pods: int, shape_name: str) -> None:
     trials, problem = survey(*(pending(f"p{at}", cpu=cpu, memory="1Gi") for at in range(pods)))
     mender = SetCompletion(trials, problem, time.perf_counter() + 20, SearchSettings())
     more = mender._one_more(mender._attempt({}))
     assert more is not None
-    assert {shape.name: count for shape, count in more.counts.items()} == {"large": 1}
+    assert {shape.name: count for shape, count in more.counts.items()} == {shape_name: 1}
