@@ -102,3 +102,44 @@ def test_the_end_of_a_page() -> None:
     assert provenance({"coverage": {"kubeVersion": "1.35"}, "stats": {"pods": 0}}) == Provenance(
         "", "", "", [("Answers as Kubernetes", "1.35")], [("Pods", "0")], []
     )
+
+
+USE = {"pods": 1, "requested": {"cpu": "1"}, "allocatable": {"cpu": "4"}}
+NEW_NODE = {"nodePool": "p", "pods": [], "instanceTypes": [], "requirements": {}, "requests": {}}
+
+
+def moved(number: int) -> dict[str, Any]:
+    before, after = (
+        {"pod": f"shop/p{number}", "state": "placed", "node": name} for name in (f"a{number}", f"b{number}")
+    )
+    return {"change": "moved", "workload": f"Pod/shop/p{number}", "before": before, "after": after}
+
+
+@pytest.mark.parametrize(
+    ("document", "key", "most", "entry", "more"),
+    [
+        ("explain", "rejectionGroups", 20, lambda n: {"nodes": [f"n{n}"], "rejections": [{"plugin": "F", "text": "t"}]}, "row"),
+        ("explain", "preemptionStudy.candidates", 3, lambda n: {"node": f"n{n}", "victims": [], "pdbViolations": 0, "highestPriority": 0, "why": "x"}, "node"),
+        ("explain", "autoscaling.newNodes", 20, lambda n: {**NEW_NODE, "name": f"n{n}", "cheapest": {"instanceType": "x", "price": 1.0}}, "node"),
+        ("explain", "autoscaling.unplaced", 10, lambda n: {"pod": f"p{n}", "stage": "solve", "message": f"m{n}"}, "reason"),
+        ("verify", "placements", 20, lambda n: {"pod": f"p{n}", "agreement": "rejected", "actual": "n", "answer": "x"}, "difference"),
+        ("verify", "pending", 20, lambda n: {"pod": f"p{n}", "agreement": "fits", "actual": "x", "answer": "n"}, "difference"),
+        ("size-unplaced", "unplaced", 20, lambda n: {"pod": f"p{n}", "message": f"m{n}"}, "pod"),
+        ("consolidate", "kept", 8, lambda n: {"node": f"n{n}", "why": f"w{n}"}, "reason"),
+        ("sweep-one", "pods", 20, lambda n: {"pod": f"p{n}", "variants": 1, "results": {"scheduled": {"variants": 1, "share": 1, "low": 0, "high": 1}}, "nodes": {}}, "pod"),
+        ("diff", "pods", 40, moved, "pod"),
+        ("diff", "nodes", 40, lambda n: {"node": f"n{n}", "before": USE, "after": None}, "node"),
+        ("diff", "spread", 40, lambda n: {"workload": f"w{n}", "topologyKey": "z", "before": {"a": n}, "after": {"a": n + 1}}, "workload"),
+    ],
+)  # fmt: skip
+def test_a_terminal_shows_the_first_of_a_long_list(document: str, key: str, most: int, entry: Any, more: str) -> None:
+    path = next(each for each in DOCUMENTS if each.stem == document)
+    *parents, last = key.split(".")
+    for number in (most, most + 1):
+        found = {"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}
+        parent = found
+        for step in parents:
+            parent = parent[step]
+        parent[last] = [entry(at) for at in range(number)]
+        shown = written(terminal.write_view, stored_view(found), RenderOptions("table", width=300))
+        assert (f"and 1 more {more} (-o wide shows all)" in shown) is (number > most)
