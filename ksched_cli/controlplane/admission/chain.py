@@ -24,26 +24,10 @@ from ksched_cli.api.workloads import (
     RuntimeClass,
 )
 from ksched_cli.cluster.undo import Logged, UndoLog
+from ksched_cli.controlplane.admission import pods as plugins
+from ksched_cli.controlplane.admission import quantities
 from ksched_cli.controlplane.admission.pod_security import PodSecurity
-from ksched_cli.controlplane.admission.pods import (
-    NamespaceSelectors,
-    PriorityClasses,
-    RuntimeClasses,
-    admit_account,
-    admit_default_tolerations,
-    merge_label_keys,
-    repeated_label_key,
-)
-from ksched_cli.controlplane.admission.quantities import (
-    ADMITTED,
-    LIMIT_RANGER,
-    Denial,
-    LimitRanges,
-    Quotas,
-    affinity_terms,
-    invalid_requests,
-    resource_of,
-)
+from ksched_cli.controlplane.admission.quantities import ADMITTED, LIMIT_RANGER, Denial
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.sources.loaded import Loaded
 
@@ -100,14 +84,14 @@ class Chain(Logged):
     ) -> None:
         self.undo, self._minor = undo or UndoLog(), minor
         self._read(cluster)
-        self._quotas = Quotas(cluster.of(ResourceQuota), _countable(cluster), self.undo)
+        self._quotas = quantities.Quotas(cluster.of(ResourceQuota), _countable(cluster), self.undo)
         self._release_replaced(cluster, pods)
 
     def _read(self, cluster: HasObjects) -> None:
-        self._limits = LimitRanges(cluster.of(LimitRange))
-        self._selectors = NamespaceSelectors(cluster.of(Namespace))
-        self._priorities = PriorityClasses(cluster.of(PriorityClass))
-        self._runtimes = RuntimeClasses(cluster.of(RuntimeClass))
+        self._limits = quantities.LimitRanges(cluster.of(LimitRange))
+        self._selectors = plugins.NamespaceSelectors(cluster.of(Namespace))
+        self._priorities = plugins.PriorityClasses(cluster.of(PriorityClass))
+        self._runtimes = plugins.RuntimeClasses(cluster.of(RuntimeClass))
         self._security = PodSecurity(cluster.of(Namespace), self._minor)
         self._accounts, self._listed = cluster.accounts, cluster.account_namespaces
 
@@ -170,16 +154,16 @@ class Chain(Logged):
         """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""
         namespace, spec = pod.metadata.namespace, object_at(written, "spec")
         if written is not None and self._listed:
-            yield Denial("ServiceAccount", admit_account(self._accounts, namespace, spec, self._listed))
+            yield Denial("ServiceAccount", plugins.admit_account(self._accounts, namespace, spec, self._listed))
         self._limits.fill_in(pod)
         yield Denial("PodNodeSelector", self._selectors.admit(pod))
         yield Denial("Priority", self._priorities.admit(pod))
-        admit_default_tolerations(pod)
+        plugins.admit_default_tolerations(pod)
         yield Denial("RuntimeClass", self._runtimes.admit(pod))
-        yield Denial("Validation", repeated_label_key(affinity_terms(pod), pod))
-        merge_label_keys(pod)
+        yield Denial("Validation", plugins.repeated_label_key(quantities.affinity_terms(pod), pod))
+        plugins.merge_label_keys(pod)
         if self._limits:
-            yield invalid_requests(pod)
+            yield quantities.invalid_requests(pod)
         yield self._limits.validate(pod)
         if written is not None and self._security:
             yield Denial("PodSecurity", self._security.admit(namespace, object_at(written, "metadata"), spec))
@@ -249,5 +233,5 @@ def _is_counted(name: str, *, pods_only: bool) -> bool:
         return True
     if pods_only:
         return False
-    kinds = {f"count/{plural}{group}" for plural, group in (resource_of(kind) for kind in COUNTED_KINDS)}  # type: ignore[arg-type]
+    kinds = {f"count/{plural}{group}" for plural, group in (quantities.resource_of(kind) for kind in COUNTED_KINDS)}  # type: ignore[arg-type]
     return name in kinds or name.startswith(("services.", *_OBJECTS)) or any(each in name for each in _OF_CLASS)
