@@ -270,7 +270,7 @@ class NodeTable:
         self,
         arrival: Sequence[Node] | None,
         resources: ResourceIndex,
-        release: Release = DEFAULT,
+        release: Release,
         before: NodeTable | None = None,
         kept: RowColumn | None = None,
         *,

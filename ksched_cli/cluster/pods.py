@@ -91,8 +91,8 @@ class PodTable:
     `epoch`. `node_row` is NOWHERE while a pod is pending, removed, or on an unknown node. Only the methods write to the
     columns, and dry runs, which restore them."""
 
-    def __init__(self, undo: UndoLog | None = None) -> None:
-        self._undo = undo or UndoLog()
+    def __init__(self, undo: UndoLog) -> None:
+        self._undo = undo
         self.epoch = 0
         self._undo.after_roll_back(self._count_roll_back)
         self.infos: list[PodInfo] = []
@@ -321,8 +321,8 @@ class Usage:
     """`requested[resource, row]`, the non-zero requests that scoring uses, pod counts, ports and pods by node. `copies`
     are pods that have no row of their own: by the row of the pod that they are copies of, how many a node has."""
 
-    def __init__(self, resources: int, nodes: int, undo: UndoLog | None = None) -> None:
-        self._undo = undo or UndoLog()
+    def __init__(self, resources: int, nodes: int, undo: UndoLog) -> None:
+        self._undo = undo
         self.requested: Int64Column = np.zeros((resources, nodes), dtype=np.int64)
         self.nonzero: Int64Column = np.zeros((2, nodes), dtype=np.int64)
         self.pod_count: Int64Column = np.zeros(nodes, dtype=np.int64)

@@ -272,8 +272,8 @@ class ResolvedProfile(Struct, frozen=True):
     placement_weights: Mapping[str, int]
     args: Mapping[str, Any]
     # Plugins that go by names of their own, with what they are.
-    implemented_by: Mapping[str, str] = field(default_factory=dict)
-    checks_all_filters: bool = False
+    implemented_by: Mapping[str, str]
+    checks_all_filters: bool
 
 
 def merge_with_defaults(profile: KubeSchedulerProfile, release: Release, gates: FeatureGates) -> Plugins:

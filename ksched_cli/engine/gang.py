@@ -149,8 +149,8 @@ class GroupCycle:
         cycle: Cycle,
         groups: PodGroups,
         *,
-        placements: bool = False,
-        preempts: bool = False,
+        placements: bool,
+        preempts: bool,
     ) -> None:
         """`placements` with the gate TopologyAwareWorkloadScheduling, `preempts` with WorkloadAwarePreemption."""
         self._cycle = cycle

@@ -165,7 +165,7 @@ class EventHandlers(Logged):
         waiting: WaitingPods,
         gates: FeatureGates,
         scheduler_names: Collection[str],
-        on_event: OnEvent = lambda event, item: None,
+        on_event: OnEvent,
     ) -> None:
         self.undo = cluster.undo
         self.changes = 0

@@ -46,9 +46,9 @@ _POD: Callable[[tuple[int, QueuedPod]], QueuedPod] = itemgetter(1)
 class PodHeap:
     """Lowest key first. What was taken out or replaced stays in the heap until it comes up, and is passed over."""
 
-    def __init__(self, order: Order, undo: UndoLog | None = None) -> None:
+    def __init__(self, order: Order, undo: UndoLog) -> None:
         self._order = order
-        self._undo = undo or UndoLog()
+        self._undo = undo
         self._pods: dict[int, tuple[int, QueuedPod]] = LoggedDict(self._undo)
         self._heap: list[tuple[tuple[Any, ...], int, int]] = []
         self._count = 0
@@ -112,9 +112,7 @@ NEVER_TRIED = -math.inf
 class BackoffQueue:
     """Pods that plugins rejected, and, apart, pods that met an error: those are never taken early."""
 
-    def __init__(
-        self, clock: VirtualClock, order: Order, *, initial: float, most: float, pop_early: bool = True
-    ) -> None:
+    def __init__(self, clock: VirtualClock, order: Order, *, initial: float, most: float, pop_early: bool) -> None:
         self._clock = clock
         self._initial, self._most = initial, most
         self._aligned = pop_early
@@ -307,7 +305,7 @@ class SchedulingQueue:
         nominator: NominatedPods,
         hints: Hints,
         clock: VirtualClock,
-        settings: QueueSettings = DEFAULT_SETTINGS,
+        settings: QueueSettings,
         moved: Moved = lambda pod, queue, event: None,
         groups: PodGroups | None = None,
     ) -> None:

@@ -55,7 +55,7 @@ class RuleChange(Struct, frozen=True):
     plugins: tuple[str, ...]
     aspects: frozenset[Aspect]
     text: str
-    gate: str = ""
+    gate: str
     fix: UpstreamFix | None = None
 
     def holds_in(self, release: Release) -> bool:
@@ -100,7 +100,7 @@ class RuleStep(Struct, Generic[T], frozen=True):
 
     now: T
     change: RuleChange
-    described_by: str = ""
+    described_by: str
 
 
 class Rule(Generic[T]):

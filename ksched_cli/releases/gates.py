@@ -218,8 +218,8 @@ class FeatureGates:
         self,
         defaults: Mapping[str, bool],
         overrides: Mapping[str, bool],
-        not_modelled: Container[str] = (),
-        merged: Mapping[str, str] = {},
+        not_modelled: Container[str],
+        merged: Mapping[str, str],
     ) -> None:
         self._enabled = {**defaults, **overrides}
         self._enabled |= {name: self._enabled[into] for name, into in merged.items()}
@@ -283,7 +283,7 @@ def is_modelled(minor: int, gate: str) -> bool:
     return since is None or (since != NEVER and minor >= minor_of(since))
 
 
-def parse_gates(minor: int, overrides: str, patch: int | None = None) -> FeatureGates:
+def parse_gates(minor: int, overrides: str, patch: int | None) -> FeatureGates:
     """`A=true,B=false` over the defaults of the minor or patch; unknown and locked gates are refused, all at once."""
     wanted: dict[str, bool] = {}
     problems: list[Problem] = []

@@ -85,7 +85,7 @@ class ConfigVersions(Struct, frozen=True, dict=True):
         until = {each: minor for each, _, minor in _CONFIG_VERSIONS}
         return group == GROUP and bool(until.get(name)) and not within(self.minor, "", until[name])
 
-    def removed_plugins(self, version: str = "") -> frozenset[str]:
+    def removed_plugins(self, version: str) -> frozenset[str]:
         """Names of plugins that may not be enabled or configured any more (invalidPluginsByVersion)."""
         version = version or self.newest
         return frozenset(

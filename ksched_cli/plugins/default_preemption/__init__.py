@@ -113,7 +113,7 @@ class PreemptionSearch(Struct):
 class Evaluator:
     """The search for one cluster and one rule of which pods may be evicted."""
 
-    def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
+    def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed, *, heeds_budgets: bool) -> None:
         self._cluster = cluster
         self._nominator = nominator
         self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)

@@ -456,7 +456,7 @@ class _Removed(Struct):
 class DryRun:
     """SelectVictimsOnNode for the nodes of one cluster."""
 
-    def __init__(self, cluster: Cluster, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
+    def __init__(self, cluster: Cluster, allowed: Allowed, *, heeds_budgets: bool) -> None:
         self._cluster = cluster
         self._allowed = allowed
         self._importance = Importance(cluster)

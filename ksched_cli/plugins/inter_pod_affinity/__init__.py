@@ -107,7 +107,7 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
 
 
 def affinity_pod_may_help(
-    terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None, parser: TermParser, *, any_term: bool = False
+    terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None, parser: TermParser, *, any_term: bool
 ) -> bool:
     """A pod came that the pod has affinity to, or a pod left that anti-affinity is about; a change can be either. With
     `any_term` (since 1.37) one term of anti-affinity is enough."""

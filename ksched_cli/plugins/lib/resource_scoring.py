@@ -220,7 +220,7 @@ class MeasuredResource(NamedTuple):
 
     row: int | None
     request: int
-    name: str = ""
+    name: str
 
 
 class MeasuredResources:

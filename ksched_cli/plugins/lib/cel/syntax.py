@@ -41,7 +41,7 @@ class Select(Struct, frozen=True):
 class Index(Struct, frozen=True):
     operand: Node
     index: Node
-    optional: bool = False
+    optional: bool
 
 
 class Call(Struct, frozen=True):

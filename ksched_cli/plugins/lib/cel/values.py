@@ -54,7 +54,7 @@ class Semver(Struct, frozen=True):
     major: int
     minor: int
     patch: int
-    pre: tuple[str, ...] = ()
+    pre: tuple[str, ...]
 
     def order(self) -> tuple[Any, ...]:
         """A release comes after its pre-releases; numbers come before words."""

@@ -174,8 +174,8 @@ class Pick(Struct, frozen=True, eq=False):
     device: Device
     slice: ResourceSlice
     consumed: Mapping[str, Fraction] | None
-    charged: bool = False
-    was_shared: bool = False
+    charged: bool
+    was_shared: bool
 
 
 def device_id(home: ResourceSlice, device: Device) -> DeviceID:
@@ -310,7 +310,7 @@ def claim_name(pod: Pod, reference: PodResourceClaim) -> tuple[str | None, bool]
     raise ClaimError(DeviceReasons.not_created(pod=where))
 
 
-def pod_claims(pod: Pod, catalog: Catalog, group: str = "") -> list[ResourceClaim]:
+def pod_claims(pod: Pod, catalog: Catalog, group: str) -> list[ResourceClaim]:
     """foreachPodResourceClaim: every claim that the pod refers to; ClaimError for the first that cannot be used. A
     claim that was made for the pod `group` is one that was made for the pod."""
     found: list[ResourceClaim] = []

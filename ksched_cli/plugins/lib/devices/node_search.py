@@ -424,7 +424,7 @@ class NodeAllocation(Struct, frozen=True, eq=False):
     """nodeAllocation: one entry of `picks` per claim that has no allocation yet."""
 
     picks: Picks
-    extended_requests: tuple[DeviceRequest, ...] = ()
+    extended_requests: tuple[DeviceRequest, ...]
 
 
 class _Question(Struct, frozen=True, eq=False):
