@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ntpath
+import os
 import posixpath
 import re
 import subprocess
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -134,9 +136,22 @@ def test_memory_without_proc_and_resource(monkeypatch: pytest.MonkeyPatch) -> No
         raise FileNotFoundError
 
     monkeypatch.setattr(process.Path, "read_text", missing)
-    assert process.peak_mib() > 1
+    held = Mock(getrusage=lambda _: Mock(ru_maxrss=3 * 1024 * 1024))
+    monkeypatch.setitem(sys.modules, "resource", held)
+    for system, mebibytes in (("linux", 3 * 1024), ("darwin", 3)):
+        monkeypatch.setattr(sys, "platform", system)
+        assert process.peak_mib() == mebibytes
+    monkeypatch.undo()
+    monkeypatch.setattr(process.Path, "read_text", missing)
     monkeypatch.setitem(sys.modules, "resource", None)
     assert process.peak_mib() == 0.0 or sys.platform == "win32"
+
+
+@pytest.mark.parametrize(("reported", "cores"), [(None, 1), (6, 6)])
+def test_cores_without_affinity(reported: int | None, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: reported)
+    assert process.core_count() == cores
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import re
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.cli.sweep import _kept
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import Terminated, UsageError
 from ksched_cli.framework.interfaces import ScorePlugin
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.pipes import BROKEN_PIPE, run_without_a_reader
@@ -417,3 +419,12 @@ def test_how_many_variants_are_kept(keep: str | None, number: int | None) -> Non
 def test_what_says_no_number_of_variants(keep: str) -> None:
     with pytest.raises(UsageError, match="write worst=N"):
         _kept(keep)
+
+
+def test_a_terminated_command_ends_by_the_signal(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[object] = []
+    monkeypatch.setattr("ksched_cli.cli.version.version", Mock(side_effect=Terminated))
+    monkeypatch.setattr(os, "kill", lambda *signalled: sent.append(signalled))
+    ksched("version", code=130)
+    assert sent == [(os.getpid(), signal.SIGTERM)]
+    assert Terminated().code == 143

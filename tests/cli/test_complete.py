@@ -56,7 +56,6 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
                 ["simulate", "--from", DUMP, "--namespace=s"], ["--namespace=shop"], ":4", id="a namespace, long"
             ),
             pytest.param(["drain", ""], [], ":4", id="no dump, no names"),
-            pytest.param(["explain", *EKS, "deployment/w"], ["deployment/web"], ":4", id="a workload to explain"),
             pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":4", id="a dump that is not there"),
             pytest.param(["drain", "--from", "-", ""], [], ":4", id="stdin is not read"),
             pytest.param(["drain", "--from", "live", ""], [], ":4", id="no cluster is asked"),
