@@ -106,7 +106,7 @@ def _named(kind: str) -> _Check:
 
 
 def _containers(containers: Sequence[Container]) -> Complaints:
-    """The quantities of most containers are plain, which one look at each says."""
+    """The quantities of most containers are plain: one look at each shows it."""
     for each in containers:
         if not are_plain(each.resources.requests.values()) or not are_plain(each.resources.limits.values()):
             return _CONTAINERS(containers)
