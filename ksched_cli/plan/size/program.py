@@ -257,7 +257,7 @@ class PurchaseProgram:
         solved = model.solve(min(seconds, self._deadline - time.perf_counter()))
         if solved.status == "infeasible" and below is not None:
             self._prove(below)
-        elif solved.status == "stopped" and below is None:
+        elif solved.status == "stopped" and below is None and math.isfinite(solved.bound):
             self._prove(math.ceil(solved.bound - _TIE_BREAK - 1e-6 - 1e-8 * abs(solved.bound)))
         if not solved.values or any(each > 0.5 for each in self._shortage_of(solved.values)):
             return None

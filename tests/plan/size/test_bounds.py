@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -17,6 +18,7 @@ from ksched_cli.plan.size.problem import PackingProblem, how_many_fit
 from ksched_cli.plan.size.program import PatternPricing, PurchaseProgram, maximal_patterns
 from ksched_cli.plan.size.results import SearchSettings
 from ksched_cli.plan.size.search import PartSearch, PurchaseSearch, SetCompletion
+from ksched_cli.plan.size.solver import LinearModel, Solved
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, pending, shape
@@ -106,6 +108,15 @@ def test_a_bound_is_scaled_until_no_pattern_is_worth_more_than_its_price(worth: 
     program = PurchaseProgram(packing([(1, 1, 1)], [(10, 4, 4)], [], 9), time.perf_counter() + 20, 0)
     program._raise_bound(100.0, [worth], [penalty])
     assert program.bound == bound
+
+
+@pytest.mark.parametrize(("bound", "proven"), [(-math.inf, 0), (6.9, 7)], ids=str)
+def test_a_solver_that_stops_early_proves_what_it_has(
+    bound: float, proven: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = PurchaseProgram(packing([(1, 1, 1)], [(10, 4, 4)], [], 9), time.perf_counter() + 20, 400)
+    monkeypatch.setattr(LinearModel, "solve", lambda self, seconds: Solved("stopped", [], [], 0.0, bound))
+    assert (program.next_set(None, 1.0), program.bound) == (None, proven)
 
 
 def test_the_bound_counts_with_limits() -> None:
