@@ -56,7 +56,6 @@ class PurchaseProgram:
         self.rounds = 0
         self._list_patterns(listed)
         self.add(GreedyBuyer(problem).buy(problem.demand))
-        self.add(self._singles())
 
     # Columns
 
@@ -65,12 +64,6 @@ class PurchaseProgram:
             if column not in self._known and any(column[1]):
                 self._known.add(column)
                 self._columns.append(column)
-
-    def _singles(self) -> Iterable[tuple[int, Pattern]]:
-        """For each class and shape as many as fit, and what fits beside them."""
-        for each in range(len(self._problem.classes)):
-            for choice in np.nonzero(self._problem.most[:, each])[0].tolist()[:64]:
-                yield choice, fill(self._problem, choice, [each], self._problem.demand)
 
     def _list_patterns(self, listed: int) -> None:
         """Every maximal pattern of the shapes that have few."""
