@@ -106,6 +106,22 @@ def test_several_errors_of_a_workload_are_one_failure() -> None:
     assert (failure.text or "").count("error KS104") == 2
 
 
+def test_findings_about_the_input_are_cases_of_their_files() -> None:
+    places = [SourcePlace(name, 1) for name in ("deploy/a.yaml", "deploy/web.yaml", "")]
+    inputs = tuple(
+        finding(level=level, place=place) for level, place in zip(("error", "note", "note"), places, strict=True)
+    )
+    root = ElementTree.fromstring(junit_text(replace_fields(check_of(), inputs=inputs)))
+    assert [root.get(name) for name in ("tests", "failures", "errors")] == ["4", "0", "1"]
+    suites = {suite.get("name"): [case.get("name") for case in suite] for suite in root}
+    (without,) = suites.keys() - {"deploy/a.yaml", "deploy/web.yaml"}
+    case = "input: KS104 node-selector"
+    assert suites == {"deploy/a.yaml": [case], "deploy/web.yaml": [case, "Deployment shop/web"], without: [case]}
+    (error,) = root.iter("error")
+    assert (error.get("message"), error.get("type")) == ("KS104 no node has the labels", "KS104")
+    assert len([*root.iter("system-out")]) >= 2
+
+
 # SARIF
 
 
