@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.decision import num_feasible_nodes_to_find, random_choice
+from ksched_cli.engine.faults import aggregate
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     PermitPlugin,
@@ -298,6 +300,14 @@ def test_a_plugins_fault_is_that_pods_error(plugin: type[Plugin], expected: list
     assert decision.result == "error"
     assert all(part in decision.message for part in expected)
     assert scheduler.cluster.usage.pod_count.sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("errors", "text"),
+    [("a", "a"), ("aa", "a (repeated 2 times)"), ("baa", "[a (repeated 2 times), b]")],
+)
+def test_errors_of_several_nodes_are_counted(errors: str, text: str) -> None:
+    assert aggregate(Counter(errors)) == text
 
 
 class _Narrows(PreFilterPlugin[None]):

@@ -82,7 +82,7 @@ def test_on_the_hosts_network_every_port_is_a_host_port() -> None:
 
 
 def test_explain_names_the_ports() -> None:
-    running = [make_pod("r").host_port(80).on("n").obj()]
+    running = [make_pod("r").host_port(82).host_port(80).on("n").obj(), make_pod("s").host_port(83).on("n").obj()]
     made = make_bench(NodePorts, [make_node("n").obj()], make_pod().host_port(80).host_port(81).obj(), running)
     assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == {
         "ports": [{"port": "0.0.0.0:80/TCP", "heldBy": ["default/r"]}]

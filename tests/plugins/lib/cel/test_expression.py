@@ -177,6 +177,12 @@ def test_logic_looks_past_errors(expression: str, expected: bool) -> None:
         pytest.param("true && " + attribute("nothing"), "no such key: nothing", id="nothing decides"),
         pytest.param(attribute("model > 1"), "no such overload", id="a string is not a number"),
         pytest.param(attribute("model.isGreaterThan(semver('1.0.0'))"), "no such overload", id="not a version"),
+        pytest.param(
+            "quantity('1').compareTo(dyn(semver('1.0.0'))) == 0", "no such overload", id="quantity and version"
+        ),
+        pytest.param(
+            "semver('1.0.0').compareTo(dyn(quantity('1'))) == 0", "no such overload", id="version and quantity"
+        ),
         pytest.param("[1][1] == 1", "index out of bounds: 1", id="beyond the list"),
         pytest.param("1 / (3 - 3) == 0", "division by zero", id="division by zero"),
         pytest.param("9223372036854775807 + 1 > 0", "integer overflow", id="overflow"),
