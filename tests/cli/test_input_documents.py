@@ -170,7 +170,7 @@ def test_a_maximum_that_does_not_fit_is_a_warning_that_names_it(here: Path, caps
 def tool(name: str, script: str, folder: Path) -> None:
     path = folder / "bin" / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
 
 
@@ -208,6 +208,9 @@ def tool(name: str, script: str, folder: Path) -> None:
         ),
         pytest.param(
             ["-k", "d"], {"kustomize": "exit 3"}, 2, "kustomize failed: exit code 3\n", id="it fails without a text"
+        ),
+        pytest.param(
+            ["-k", "d"], {"kustomize": "#!/no"}, 2, "kustomize: no such file or directory\n", id="it does not run"
         ),
         pytest.param(
             ["-k", "d"], {"kustomize": "sleep 30"}, 2, "kustomize was stopped after 0 s", id="it does not end"
