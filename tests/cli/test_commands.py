@@ -386,10 +386,9 @@ def test_only_near_options_are_named(option: str, said: str, ksched: Ksched) -> 
 
 
 def test_a_number_may_be_the_least_that_is_taken(ksched: Ksched) -> None:
-    assert (
-        "'--orders': 0 is not in the range x>=1" in ksched("simulate", "--from", str(CASE), "--orders", "0", code=2).err
-    )
-    assert "1 arrival order" in ksched("simulate", "--from", str(CASE), "--orders", "1", "--exit-zero", code=0).out
+    fits = ["capacity", "--from", str(CASE), "-f", str(ROOT / "fixtures/manifests/capacity.yaml"), "--max"]
+    assert "'--max': 0 is not in the range x>=1" in ksched(*fits, "0", code=2).err
+    assert ksched(*fits, "1").out
 
 
 def test_no_bar_is_drawn_beside_a_document_on_a_terminal(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:

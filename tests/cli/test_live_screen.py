@@ -246,7 +246,14 @@ def test_a_chosen_pod_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(live_screen, "_keys", nullcontext)
     monkeypatch.setattr(live_screen, "_draw", Mock())
     monkeypatch.setattr(live_screen, "_taken", lambda state, found: next(remaining))
-    monkeypatch.setattr(live_screen, "_next", lambda state, arrived, keys: next(remaining))
+    asked_before: list[int] = []
+
+    def shown_next(*_: object) -> ScreenState:
+        asked_before.append(following.ask.call_count)
+        return next(remaining)
+
+    monkeypatch.setattr(live_screen, "_next", shown_next)
     live_screen.follow(following)
-    assert [call.args for call in following.ask.call_args_list] == [("default/p",)]
+    assert asked_before == [0, 1, 1, 1]
+    following.ask.assert_called_once_with("default/p")
     following.stop.assert_called_once_with()
