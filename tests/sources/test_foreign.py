@@ -97,6 +97,9 @@ def test_a_must_gather(packed: Callable[[dict[str, str], Path], str], tmp_path: 
     pods = {each.metadata.name: each.metadata.labels for each in loaded.of(Pod)}
     assert pods == {"a": {"state": "newer"}, "b": {}}
     assert dict(loaded.unknown) == {"v1/Event": 1}
+    (warning,) = loaded.warnings
+    assert ": 3 files (" in warning
+    assert "/timestamp.yaml) are not read: of a must-gather only objects are" in warning
 
 
 def test_a_broken_file_of_a_must_gather_is_a_mistake_where_objects_are(tmp_path: Path) -> None:
