@@ -89,7 +89,7 @@ def test_from_stdin(monkeypatch: pytest.MonkeyPatch, ksched: Ksched) -> None:
     inside = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"policy.cfg": POLICY}}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(inside).encode())))
     shown = ksched("config", "migrate", "-", code=1)
-    assert yaml.safe_load(shown.out)["extenders"][0]["httpTimeout"] == "2500ms"
+    assert yaml.safe_load(shown.out)["extenders"][0]["httpTimeout"] == "2.5s"
     assert "ksched: warning: stdin:" in shown.err
 
 

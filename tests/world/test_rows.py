@@ -161,7 +161,7 @@ def test_simulate_scale_down(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def verified(case: str) -> Verification:
-    return verify(RunOptions([str(CASES / case / "before.json")])).verification
+    return verify(RunOptions([str(CASES / case / "before.json")]))
 
 
 @pytest.mark.parametrize("case", sampled(RECORDINGS, 5))
@@ -169,7 +169,7 @@ def test_verify_on_a_fresh_cluster_that_the_real_scheduler_just_filled(case: str
     found = verified(case)
     assert [each for each in (*found.placements, *found.pending) if not each.agreement.agrees] == []
     assert found.placements
-    assert found.orders[Order.NOT_FOUND] == 0
+    assert found.order[Order.NOT_FOUND] == 0
     assumed = {each.assumed.split(" ")[0] for each in found.placements if each.assumed}
     assert assumed == ({CORDONED[case]} if case in CORDONED else set())
 
