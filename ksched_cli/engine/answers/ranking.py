@@ -124,7 +124,8 @@ class SharedColumns:
         touched = journal[found.position :] if found is not None else ()
         if found is None or len(touched) * _AFRESH_SHARE > len(everywhere.rows):
             scores = self.runtime.run_score(plugins, state, pod, everywhere, normalizes=False)
-            found = FollowingSum(scores.raw, scores.total, len(journal))
+            # The sum of one plugin is its column.
+            found = FollowingSum(scores.raw, scores.total.copy(), len(journal))
         elif touched:
             rows = np.array(sorted(set(touched)) if len(touched) > 1 else touched, dtype=np.int64)
             scores = self.runtime.run_score(plugins, state, pod, NodeRows(self.cluster, rows), normalizes=False)

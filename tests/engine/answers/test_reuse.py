@@ -16,7 +16,7 @@ from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.registry import RenderOptions, document_of
-from tests.builders import make_pod
+from tests.builders import make_node, make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
 from tests.lanes import examples, sampled
@@ -116,6 +116,14 @@ def test_random_workloads_come_out_the_same_with_and_without() -> None:
     check()
 
 
+def test_a_decision_keeps_its_scores_when_the_next_pod_changes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BalancedAllocation skips pods without requests: the sum of what follows the pods is the column of one plugin."""
+    monkeypatch.setattr(ranking, "_AFRESH_SHARE", 0)
+    made = [make_node(f"n{index}").allocatable(cpu="1", memory="500Mi", pods=10).obj() for index in range(3)]
+    waiting = [make_pod(f"p{index}").obj() for index in range(6)]
+    assert outcomes((made, waiting), reuse=True) == outcomes((made, waiting), reuse=False)
+
+
 def document(case: Path, *, reuse: bool) -> dict[str, Any]:
     config = case / "config.yaml"
     setup = RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None, reuse=reuse)
@@ -142,8 +150,6 @@ def test_what_is_kept_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(self, state, pod, rows)
 
     monkeypatch.setattr(TaintToleration, "filter", counted)
-    from tests.builders import make_node
-
     made = [make_node(f"n{index}").allocatable(cpu="4", memory="4Gi", pods=10).obj() for index in range(3)]
     waiting = [make_pod(f"p{index}").requests(cpu="1").obj() for index in range(4)]
     outcomes((made, waiting), reuse=True)

@@ -100,10 +100,13 @@ def test_a_short_sweep_starts_no_process() -> None:
 
 
 def _children(pid: int) -> list[int]:
-    """The worker processes that the process has started."""
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    lines = {int(each): Path(f"/proc/{each}/cmdline").read_bytes() for each in found}
-    return [each for each, line in lines.items() if b"spawn_main" in line]
+    """The worker processes that the process has started. Others end while they are looked at."""
+    found = []
+    for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with suppress(FileNotFoundError):
+            if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes():
+                found.append(int(each))
+    return found
 
 
 def _is_running(pid: int) -> bool:
