@@ -71,7 +71,7 @@ def test_pods_that_point_at_a_node(pod: PodBuilder, points: bool) -> None:
 @pytest.mark.parametrize(
     ("pod", "system"),
     [
-        pytest.param(make_pod(), "linux", id="nothing is said"),
+        pytest.param(make_pod(), "linux", id="no os named"),
         pytest.param(make_pod().spec(os={"name": "windows"}), "windows", id="spec.os"),
         pytest.param(make_pod().spec(nodeSelector={OS: "windows"}), "windows", id="node selector"),
         pytest.param(on(("pool", "In", ["x"]), (OS, "NotIn", ["x"]), (OS, "In", ["windows", "x"])), "windows", id="affinity"),

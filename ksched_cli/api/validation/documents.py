@@ -83,13 +83,21 @@ class _Type(NamedTuple):
 
 
 @cache
+def _rows_by_type() -> Mapping[str, Mapping[str, Any]]:
+    """The rows of all tables, by the name of one type."""
+    found: dict[str, dict[str, Any]] = {}
+    for table in _TABLES:
+        for names, rows in table.items():
+            for name in names.split():
+                found.setdefault(name, {}).update(rows)
+    return found
+
+
+@cache
 def _type(name: str) -> _Type:
     """A type of another version has the rows of its name."""
-    rows: dict[str, Any] = {}
-    for table in _TABLES:
-        for names, of_names in table.items():
-            if name in (each := names.split()) or name.partition(".")[0] in each:
-                rows.update(of_names)
+    by_type = _rows_by_type()
+    rows = {**by_type.get(name.partition(".")[0], {}), **by_type.get(name, {})}
     needed: list[tuple[str, str]] = []
     by_field: dict[str, list[Check]] = {}
     for names, row in rows.items():

@@ -136,13 +136,12 @@ def _notes(found: SimulationDocument) -> Iterator[Line]:
         yield Line(f"the rules of Kubernetes {by_source} are read from its source, not held against recordings")
     reasons: Counter[str] = Counter()
     reason, before = "", None
-    for each in found.pods:
-        if each.result != "scheduled" and each.verdict in ("unschedulable", "error"):
-            if before is None or not _shares_row(each, before):
-                reason = _main_reason(each)
-            before = each
-            if reason:
-                reasons[reason] += 1
+    for each in found.failed():
+        if before is None or not _shares_row(each, before):
+            reason = _main_reason(each)
+        before = each
+        if reason:
+            reasons[reason] += 1
     if len(found.pods) > _FEW_PODS:
         yield from _unread_kinds(found)
     if reasons:

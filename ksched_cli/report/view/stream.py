@@ -50,9 +50,12 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     @property
     def failing(self) -> int:
         """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
-        lost = [each for each in self.pods if each.result != "scheduled"]
-        failing = [each for each in lost if each.verdict in ("unschedulable", "error")]
-        return len(failing) - sum(bool(self.place(each)) for each in failing) if self.places else len(failing)
+        failed = self.failed()
+        return len(failed) - sum(bool(self.place(each)) for each in failed) if self.places else len(failed)
+
+    def failed(self) -> list[PodPart]:
+        """The pods without a node in the cluster, and for which no victims leave."""
+        return [each for each in self.pods if each.result != "scheduled" and each.verdict in ("unschedulable", "error")]
 
     def place(self, pod: PodPart) -> str:
         """The node that the cluster's autoscaler has for a pod without a node."""
