@@ -6,6 +6,8 @@ kube-scheduler does not read Workloads.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct, field
 
 from ksched_cli.api.core import (
@@ -20,6 +22,20 @@ from ksched_cli.api.core import (
 
 # intstr.IntOrString: a number, or "25%".
 IntOrPercent = int | str | None
+
+
+def scaled_value(value: IntOrPercent, total: int, *, up: bool) -> int:
+    """intstr.GetScaledValueFromIntOrPercent; None, and a text that is no percentage, count as 0."""
+    if value is None or isinstance(value, int):
+        return value or 0
+    text = value.removesuffix("%")
+    percent = int(text) if text.isdecimal() else 0
+    return -(-percent * total // 100) if up else percent * total // 100
+
+
+def wanted_replicas(item: Any) -> int:
+    """spec.replicas of a workload, with the default of its kind."""
+    return 1 if item.spec.replicas is None else int(item.spec.replicas)
 
 
 class PodTemplateSpec(KubernetesObject):

@@ -20,7 +20,7 @@ from ksched_cli.api.validation.fields import object_at
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.admission.chain import ADMISSION_KINDS, Chain
 from ksched_cli.controlplane.admission.pods import admit_storage_class
-from ksched_cli.controlplane.admission.quantities import Denial
+from ksched_cli.controlplane.admission.quantities import ADMITTED, Denial
 from ksched_cli.controlplane.budgets import Budgets
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
@@ -121,7 +121,7 @@ class ApiServer(Logged):
         self.graces: dict[str, float] = LoggedDict(self.undo)
         # Pods that controllers could not create at their last try, by owner and by name.
         self.refusals: LoggedIndex[Identity, str, PodRefusal] = LoggedIndex(self.undo)
-        self.budgets = Budgets(self)
+        self.budgets = Budgets(store, self.update)
         self.places_everything = places_everything
         self.minor = DEFAULT.minor
         # An API server of an older minor drops the fields of pods that its minor lacks.
@@ -158,36 +158,39 @@ class ApiServer(Logged):
     def create(self, item: T, *, admit: bool = True) -> T:
         """The object as stored. Raises Refusal if admission refuses it. `admit=False` is for a pod that went through
         admission before: only quotas count it."""
-        namespace: str = item.metadata.namespace  # type: ignore[attr-defined]
-        if namespace in self._ending_namespaces:
-            text = f"unable to create new content in namespace {namespace} because it is being terminated"
-            raise Refusal("NamespaceLifecycle", text)
+        _refuse(self._admit_namespace(item))
         if isinstance(item, Pod):
             if admit:
                 _refuse(self._admission().first_refusal(item, self._written(item)))
             else:
-                self._admission().count(item)
+                self._admission().quotas.count(item)
             if not item.status.phase:
                 # PrepareForCreate
                 item.status = replace(item.status, phase="Pending")
             self._date_pod(item)
             item = self.stored_form(item)
-        elif isinstance(item, Namespace):
-            self._ending_namespaces.discard(item.metadata.name)
-        elif isinstance(item, PersistentVolumeClaim):
-            admit_storage_class(item, self.store.of(StorageClass))
-            default_claim(item)
-        if not isinstance(item, Pod):
+        else:
+            if isinstance(item, Namespace):
+                self._ending_namespaces.discard(item.metadata.name)
+            elif isinstance(item, PersistentVolumeClaim):
+                admit_storage_class(item, self.store.of(StorageClass))
+                default_claim(item)
             self._admit_object(item)
         self._write(None, item)
         return item
 
+    def _admit_namespace(self, item: Any) -> Denial:
+        """The plugin NamespaceLifecycle."""
+        namespace = item.metadata.namespace
+        if namespace not in self._ending_namespaces:
+            return ADMITTED
+        text = f"unable to create new content in namespace {namespace} because it is being terminated"
+        return Denial("NamespaceLifecycle", text)
+
     def object_refusal(self, item: Any) -> Denial:
         """Which plugin refuses to create an object that is no pod, and why."""
-        namespace = item.metadata.namespace
-        if namespace in self._ending_namespaces:
-            text = f"unable to create new content in namespace {namespace} because it is being terminated"
-            return Denial("NamespaceLifecycle", text)
+        if (denial := self._admit_namespace(item)).message:
+            return denial
         if isinstance(item, PersistentVolumeClaim):
             item = deepcopy(item)
             admit_storage_class(item, self.store.of(StorageClass))
@@ -285,6 +288,14 @@ class ApiServer(Logged):
             identity_of(owner), pod.metadata.name, PodRefusal(pod, refusal.plugin, str(refusal), refusal.resource)
         )
 
+    def create_for(self, owner: Any, pod: Pod) -> None:
+        """Create a pod for a controller. A refusal is remembered."""
+        try:
+            self.create(pod)
+        except Refusal as refusal:
+            self.refused(owner, pod, refusal)
+            raise
+
     def create_copies(self, owner: Any, names: Iterable[str], make: Callable[[str], Pod]) -> None:
         """Create the pods of these names, which `make` makes of one template, for a controller, in batches of 1, 2, 4
         and so on, until one fails (slowStartBatch). Without a scheduler beside it every pod is tried, so that each
@@ -320,7 +331,7 @@ class ApiServer(Logged):
         self._write(None, pod)
 
     def _admit_copy(self, pod: Pod) -> None:
-        _refuse(self._admission().quota_refusal(pod))
+        _refuse(self._admission().quotas.admit(pod))
 
     def _create_together(self, owner: Any, first: Pod, names: Iterator[str]) -> Refusal | None:
         """Create the other copies of a pod that has no node, as long as no lost pod is to be paired with them. Watches
@@ -409,9 +420,9 @@ class ApiServer(Logged):
         if isinstance(old, Pod):
             if new is not None and is_terminal(new) == is_terminal(old):
                 return
-            chain.release(old)
+            chain.quotas.release(old)
             if new is not None:
-                chain.count(new)
+                chain.quotas.count(new)
         elif isinstance(new if new is not None else old, ADMISSION_KINDS):
             chain.reload(self.store)
 

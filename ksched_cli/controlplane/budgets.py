@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,6 +18,8 @@ from ksched_cli.api.workloads import (
     ReplicaSet,
     ReplicationController,
     StatefulSet,
+    scaled_value,
+    wanted_replicas,
 )
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 
@@ -42,20 +43,11 @@ def needs_no_budget(pod: Pod) -> bool:
     return is_terminal(pod) or pod.status.phase == "Pending" or pod.metadata.deletion_timestamp is not None
 
 
-class UpdatesObjects(Protocol):
-    """What budgets need of an API server (ApiServer)."""
-
-    @property
-    def store(self) -> Store: ...
-
-    def update(self, item: PodDisruptionBudget) -> PodDisruptionBudget: ...
-
-
 class Budgets:
     """The budgets of a cluster, and the eviction API's side of them (EvictionREST.Create and checkAndDecrement)."""
 
-    def __init__(self, api: UpdatesObjects) -> None:
-        self._api, self._store = api, api.store
+    def __init__(self, store: Store, update: Callable[[PodDisruptionBudget], object]) -> None:
+        self._store, self._update = store, update
         self._selectors: dict[int, tuple[PodDisruptionBudget, Selector]] = {}
         for item in self._store.of(PodDisruptionBudget):
             if _has_no_status(item.status):
@@ -89,7 +81,7 @@ class Budgets:
         refusal, item = self._check(pod)
         if item is not None and not refusal:
             allowed = item.status.disruptions_allowed - 1
-            self._api.update(replace(item, status=replace(item.status, disruptions_allowed=allowed)))
+            self._update(replace(item, status=replace(item.status, disruptions_allowed=allowed)))
         return refusal
 
     def _check(self, pod: Pod) -> tuple[str, PodDisruptionBudget | None]:
@@ -153,21 +145,13 @@ def _expectation(store: Store, item: PodDisruptionBudget, covered: Sequence[Pod]
     spec = item.spec
     if spec.max_unavailable is not None:
         expected = _expected_scale(store, covered)
-        return expected, max(0, expected - _scaled(spec.max_unavailable, expected))
+        return expected, max(0, expected - scaled_value(spec.max_unavailable, expected, up=True))
     if isinstance(spec.min_available, int):
         return len(covered), spec.min_available
     if spec.min_available is not None:
         expected = _expected_scale(store, covered)
-        return expected, _scaled(spec.min_available, expected)
+        return expected, scaled_value(spec.min_available, expected, up=True)
     return 0, 0
-
-
-def _scaled(value: int | str, total: int) -> int:
-    """intstr.GetScaledValueFromIntOrPercent, rounded up."""
-    if isinstance(value, int):
-        return value
-    number = value.removesuffix("%")
-    return math.ceil(int(number) * total / 100) if number.isdecimal() else 0
 
 
 def _expected_scale(store: Store, covered: Iterable[Pod]) -> int:
@@ -192,9 +176,5 @@ def _scale(store: Store, owner: Identity) -> tuple[Identity, int | None]:
     if isinstance(item, ReplicaSet) and above is not None and above[0] == "Deployment":
         deployment = store.get(Deployment, above[2], above[1])
         if deployment is not None:
-            return identity_of(deployment), _replicas(deployment)
-    return owner, _replicas(item)
-
-
-def _replicas(item: Any) -> int:
-    return 1 if item.spec.replicas is None else int(item.spec.replicas)
+            return identity_of(deployment), wanted_replicas(deployment)
+    return owner, wanted_replicas(item)

@@ -11,12 +11,12 @@ from typing import Any, cast
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_ready, pod_key, uid_of_pod
-from ksched_cli.api.workloads import DaemonSet, Deployment, PodDisruptionBudget, StatefulSet
+from ksched_cli.api.workloads import DaemonSet, Deployment, PodDisruptionBudget, StatefulSet, wanted_replicas
 from ksched_cli.cluster.undo import LoggedDict, LoggedList
 from ksched_cli.controlplane.api_server import ApiServer, Watch
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.controllers.registry import Controllers
-from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
+from ksched_cli.controlplane.controllers.statefulset import ON_DELETE, partition, strategy_of
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import Kubelets
 from ksched_cli.controlplane.store import Identity, Store, identity_of
@@ -108,9 +108,6 @@ class Drainer(Worker):
             self.granted[uid] = self._queue.clock.now
 
 
-ON_DELETE = "OnDelete"
-
-
 def is_complete(controllers: Controllers, item: Any) -> bool | None:
     """None for kinds and strategies without a rollout status in kubectl."""
     if isinstance(item, Deployment):
@@ -133,21 +130,19 @@ def _deployment(controllers: Controllers, item: Deployment) -> bool:
 
 
 def _stateful_set(controllers: Controllers, item: StatefulSet) -> bool | None:
-    update = item.spec.update_strategy
-    if update is not None and update.type == ON_DELETE:
+    if strategy_of(item) == ON_DELETE:
         return None
     status = controllers.stateful_sets.status(item)
     wanted = wanted_replicas(item)
     if status.ready < wanted:
         return False
-    partition = (update.rolling_update.partition if update and update.rolling_update else None) or 0
-    if partition:
-        return status.updated_replicas >= wanted - partition
+    if partition(item):
+        return status.updated_replicas >= wanted - partition(item)
     return status.update_revision == status.current_revision
 
 
 def _daemon_set(controllers: Controllers, item: DaemonSet) -> bool | None:
-    if item.spec.update_strategy is not None and item.spec.update_strategy.type == ON_DELETE:
+    if strategy_of(item) == ON_DELETE:
         return None
     status = controllers.daemon_sets.status(item)
     return status.updated >= status.desired and status.available >= status.desired

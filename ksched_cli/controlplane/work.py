@@ -9,9 +9,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_ready, is_terminal, ready_since
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.store import identity_of
 from ksched_cli.engine.hints import VirtualClock
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ class Controller(Worker):
         first does not concern the controller, none does."""
         first = list(self.keys_to_reconcile(None, pods[0]))
         return [*first, *(key for pod in pods[1:] for key in self.keys_to_reconcile(None, pod))] if first else ()
+
+    def check_availability_later(self, item: Any, pods_of: Callable[[Any], Iterable[Pod]]) -> None:
+        """Reconcile the object again when the next of its ready pods has been ready for minReadySeconds."""
+        least, now = item.spec.min_ready_seconds, self.api.now()
+        due = [ready_since(pod) + least for pod in pods_of(item) if is_ready(pod)] if least else ()
+        later = [moment - now for moment in due if moment > now]
+        if later:
+            self.queue.add_after(self, identity_of(item), min(later))
 
 
 class Timer(NamedTuple):

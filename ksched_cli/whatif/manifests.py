@@ -56,10 +56,11 @@ from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_res
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.controllers.job import cron_run
+from ksched_cli.controlplane.controllers.statefulset import ON_DELETE, strategy_of
 from ksched_cli.controlplane.draws import FIRST_CONTROLLER
 from ksched_cli.controlplane.merge import LAST_APPLIED, UNREAD, Document, overlaid, three_way, unread_digest, written
 from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side, last_applied
-from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
+from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
 from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.errors import InputError, Problem, did_you_mean
@@ -301,7 +302,7 @@ def _replaces_pods(target: _Target, item: Any, live: Any) -> bool:
     if isinstance(item, Deployment):
         replaces = not item.spec.paused and item.spec.replicas != 0
     elif isinstance(item, StatefulSet | DaemonSet):
-        replaces = item.spec.update_strategy is None or item.spec.update_strategy.type != ON_DELETE
+        replaces = strategy_of(item) != ON_DELETE
     else:
         return False
     return replaces and bool(defaulted(item.spec.template) != defaulted(live.spec.template))

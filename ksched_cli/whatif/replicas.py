@@ -165,14 +165,14 @@ class Replicas:
     def _admitted(self, made: Replica) -> Replica:
         """The pod with the claims that are made for it. Quotas count those of the cluster."""
         pod = made.pod
-        denial = made.denial if made.denial.message else self._admission.quota_refusal(pod)
+        denial = made.denial if made.denial.message else self._admission.quotas.admit(pod)
         pod.spec = replace_struct(pod.spec, preemption_policy=_NEVER)
         return Replica(pod, [*self._with_volumes(made.objects), *self._claims(pod)], denial)
 
     def _another(self, first: Replica) -> Replica:
         """A copy of the first pod after admission; only quotas could treat the two differently."""
         pod = self._named(first.pod)
-        denial = first.denial if first.denial.message else self._admission.quota_refusal(pod)
+        denial = first.denial if first.denial.message else self._admission.quotas.admit(pod)
         return Replica(pod, self._claims(pod), denial)
 
     def _claims(self, pod: Pod) -> list[Any]:

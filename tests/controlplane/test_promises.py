@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_active, is_ready
-from ksched_cli.api.workloads import ReplicaSet
-from ksched_cli.controlplane.controllers.deployment import scaled_value
+from ksched_cli.api.workloads import ReplicaSet, scaled_value
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
 
 NEW = "app:v2"

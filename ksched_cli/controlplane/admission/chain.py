@@ -5,7 +5,7 @@ before it stores an object. `admission_gaps` lists what of admission is not mode
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
@@ -44,25 +44,6 @@ ADMISSION_KINDS: tuple[type[Any], ...] = (
 COUNTED_KINDS: tuple[type[Any], ...] = (PersistentVolumeClaim, Service, *PODS_AND_WORKLOADS)
 
 
-class AdmissionRefusal(Struct, frozen=True):
-    """A pod that the API server would not have created, and who refused it."""
-
-    pod: Pod
-    plugin: str
-    message: str
-
-
-def admit(pods: Sequence[Pod], cluster: Loaded) -> list[AdmissionRefusal]:
-    """One pod after the other, as they are made. Their requests are filled in; quotas count up."""
-    chain = Chain(cluster, pods)
-    return [
-        AdmissionRefusal(pod, denial.plugin, denial.message)
-        for pod in pods
-        for denial in [chain.first_refusal(pod)]
-        if denial.message
-    ]
-
-
 class HasObjects(Protocol):
     """Objects by kind: an input or the API server's store."""
 
@@ -76,16 +57,12 @@ class HasObjects(Protocol):
 
 
 class Chain(Logged):
-    """The admissions of one cluster; `pods` are those that are about to come, in the place of what has their names.
-    `minor` is that of the API server."""
+    """The admissions of one cluster. `minor` is that of the API server. `quotas` count the pods that are let in."""
 
-    def __init__(
-        self, cluster: HasObjects, pods: Sequence[Pod] = (), undo: UndoLog | None = None, minor: int = DEFAULT.minor
-    ) -> None:
+    def __init__(self, cluster: HasObjects, undo: UndoLog | None = None, minor: int = DEFAULT.minor) -> None:
         self.undo, self._minor = undo or UndoLog(), minor
         self._read(cluster)
-        self._quotas = quantities.Quotas(cluster.of(ResourceQuota), _countable(cluster), self.undo)
-        self._release_replaced(cluster, pods)
+        self.quotas = quantities.Quotas(cluster.of(ResourceQuota), _countable(cluster), self.undo)
 
     def _read(self, cluster: HasObjects) -> None:
         self._limits = quantities.LimitRanges(cluster.of(LimitRange))
@@ -99,12 +76,6 @@ class Chain(Logged):
     def reads_documents(self) -> bool:
         """Whether an admission reads pods as they are written."""
         return bool(self._security or self._listed)
-
-    def _release_replaced(self, cluster: HasObjects, pods: Sequence[Pod]) -> None:
-        replacing = {(pod.metadata.namespace, pod.metadata.name) for pod in pods}
-        for pod in cluster.of(Pod) if replacing else ():
-            if (pod.metadata.namespace, pod.metadata.name) in replacing:
-                self._quotas.release(pod)
 
     def first_refusal(self, pod: Pod, written: Mapping[str, Any] | None = None) -> Denial:
         """Which plugin refuses the pod, and why. `written` is the pod or the template that it is made of, as it is
@@ -131,24 +102,12 @@ class Chain(Logged):
                 if given in labels:
                     text = f"spec.template.metadata.labels[{given}]: Invalid value: must be the uid"
                     return Denial("Validation", text)
-        return self._quotas.admit(item) if self._quotas else ADMITTED
-
-    def quota_refusal(self, pod: Pod) -> Denial:
-        """The same for one more pod like one that was let in: only quotas distinguish the two."""
-        return self._quotas.admit(pod)
-
-    def release(self, pod: Pod) -> None:
-        """The pod is gone, and what it had of its quotas is free."""
-        self._quotas.release(pod)
-
-    def count(self, pod: Pod) -> None:
-        """The pod counts, as it is now."""
-        self._quotas.count(pod)
+        return self.quotas.admit(item) if self.quotas else ADMITTED
 
     def reload(self, cluster: HasObjects) -> None:
         """Take over new and changed objects. What is used of quotas goes on."""
         self._read(cluster)
-        self._quotas.reload(cluster.of(ResourceQuota), _countable(cluster))
+        self.quotas.reload(cluster.of(ResourceQuota), _countable(cluster))
 
     def _denials(self, pod: Pod, written: Mapping[str, Any] | None) -> Iterator[Denial]:
         """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""
@@ -168,7 +127,7 @@ class Chain(Logged):
         if written is not None and self._security:
             yield Denial("PodSecurity", self._security.admit(namespace, object_at(written, "metadata"), spec))
         yield Denial("RuntimeClass", self._runtimes.validate(pod))
-        yield self._quotas.admit(pod)
+        yield self.quotas.admit(pod)
 
 
 def _countable(cluster: HasObjects) -> Iterator[Any]:

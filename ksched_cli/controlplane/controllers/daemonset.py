@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ksched_cli.api.core import Node, Pod, PodSpec
 from ksched_cli.api.object_facts import is_available, is_ready, is_terminal, ready_since
 from ksched_cli.api.selectors import selector_of_controller
-from ksched_cli.api.workloads import DaemonSet, RollingUpdate
+from ksched_cli.api.workloads import DaemonSet, RollingUpdate, scaled_value
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import (
@@ -23,8 +23,8 @@ from ksched_cli.controlplane.controllers.daemon_pods import (
     daemon_tolerations,
     should_run,
 )
-from ksched_cli.controlplane.controllers.deployment import scaled_value
 from ksched_cli.controlplane.controllers.revisions import REVISION_LABEL, RevisionHistory
+from ksched_cli.controlplane.controllers.statefulset import ON_DELETE, strategy_of
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import owner_reference, stamp
@@ -252,9 +252,7 @@ class DaemonNodes:
 
 
 def allows_surge(item: DaemonSet) -> bool:
-    strategy = item.spec.update_strategy
-    rolling = strategy.rolling_update if strategy is not None and strategy.type != "OnDelete" else None
-    return rolling is not None and rolling.max_surge not in (None, 0, "0%")
+    return strategy_of(item) != ON_DELETE and _rolling(item).max_surge not in (None, 0, "0%")
 
 
 def _staying(pods: Iterable[Pod]) -> list[Pod]:
@@ -276,7 +274,6 @@ def _by_age(pod: Pod) -> tuple[Any, ...]:
     return not pod.spec.node_name, pod.metadata.creation_timestamp or "", pod.metadata.name
 
 
-ON_DELETE = "OnDelete"
 # BurstReplicas: no more pods are created or deleted in one reconcile.
 _BURST = 250
 # A draw among very many nodes has only so many more options than are taken.
@@ -338,7 +335,7 @@ class DaemonSetController(Controller):
         self._look(item, nodes)
         try:
             # What has been created or deleted is seen in the next reconcile (SatisfiedExpectations).
-            if not self._manage(item, nodes) and _strategy(item) != ON_DELETE:
+            if not self._manage(item, nodes) and strategy_of(item) != ON_DELETE:
                 self._roll(item, nodes)
         finally:
             self._look(item, nodes)
@@ -459,11 +456,7 @@ class DaemonSetController(Controller):
         pod.metadata.labels[REVISION_LABEL] = self.history.update_revision(item).name
         pod.spec.tolerations = daemon_tolerations(pod.spec)
         pod.spec.affinity = bound_to(pod.spec.affinity, node)
-        try:
-            self.api.create(pod)
-        except Refusal as refusal:
-            self.api.refused(item, pod, refusal)
-            raise
+        self.api.create_for(item, pod)
 
 
 def _has_changed(old: Node, new: Node) -> bool:
@@ -479,23 +472,15 @@ def _pods(found: Mapping[str, tuple[Pod, ...]]) -> list[Pod]:
     return [pod for name in sorted(found) for pod in found[name]]
 
 
-def _strategy(item: DaemonSet) -> str:
-    return item.spec.update_strategy.type if item.spec.update_strategy else ""
-
-
 def _rolling(item: DaemonSet) -> RollingUpdate:
     strategy = item.spec.update_strategy
     return (strategy.rolling_update if strategy is not None else None) or RollingUpdate()
 
 
-def _unavailable(item: DaemonSet, desired: int) -> int:
-    """UnavailableCount. SetDefaults_DaemonSet: one."""
-    value = _rolling(item).max_unavailable
-    return scaled_value(1 if value is None else value, desired, up=True)
-
-
 def surge_and_unavailable(item: DaemonSet, desired: int) -> tuple[int, int]:
-    """updatedDesiredNodeCounts: where neither is allowed, one pod at a time may be unavailable."""
-    surge = scaled_value(_rolling(item).max_surge, desired, up=True) if allows_surge(item) else 0
-    unavailable = _unavailable(item, desired)
+    """updatedDesiredNodeCounts: where neither is allowed, one pod at a time may be unavailable. SetDefaults_DaemonSet:
+    one pod may be unavailable."""
+    rolling = _rolling(item)
+    surge = scaled_value(rolling.max_surge, desired, up=True) if allows_surge(item) else 0
+    unavailable = scaled_value(1 if rolling.max_unavailable is None else rolling.max_unavailable, desired, up=True)
     return surge, unavailable if surge or unavailable else 1

@@ -13,13 +13,14 @@ from ksched_cli.api.core import LabelSelector, ObjectMeta, Pod, controller_of
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.workloads import (
     Deployment,
-    IntOrPercent,
     PodTemplateSpec,
     ReplicaSet,
     ReplicaSetSpec,
     RollingUpdate,
+    scaled_value,
+    wanted_replicas,
 )
-from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, wanted_replicas
+from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
 from ksched_cli.sources.templates import copied, defaulted, hash_of, own_metadata, owner_reference
@@ -84,16 +85,6 @@ def proportion(size: int, most_before: int | None, wanted: int, most: int, total
 DESIRED, MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 RECREATE = "Recreate"
 _QUARTER = "25%"
-
-
-def scaled_value(value: IntOrPercent, total: int, *, up: bool) -> int:
-    """intstr.GetScaledValueFromIntOrPercent; None counts as 0."""
-    if value is None:
-        return 0
-    if isinstance(value, int):
-        return value
-    percent = int(value.removesuffix("%"))
-    return -(-percent * total // 100) if up else percent * total // 100
 
 
 def is_recreate(item: Deployment) -> bool:

@@ -13,7 +13,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_active, is_ready, parse_time, ready_since, uid_of_pod
 from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS, CronJob, Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
-from ksched_cli.controlplane.api_server import ApiServer, Refusal
+from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import copied, own_metadata, owner_reference, stamp, suffix
@@ -426,11 +426,7 @@ class JobController(Controller):
         pod = job_pod(item, name) if index is None else indexed_pod(item, index, name)
         if has_limit_per_index(item):
             pod.metadata.annotations |= replaced.annotations if replaced is not None else {FAILURE_COUNT: "0"}
-        try:
-            self.api.create(pod)
-        except Refusal as refusal:
-            self.api.refused(item, pod, refusal)
-            raise
+        self.api.create_for(item, pod)
 
 
 def _end_of(item: Job, progress: _Progress) -> str:

@@ -14,7 +14,14 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_terminal
-from ksched_cli.api.workloads import Deployment, PodDisruptionBudget, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.api.workloads import (
+    Deployment,
+    PodDisruptionBudget,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+    wanted_replicas,
+)
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import computed_status
@@ -24,7 +31,7 @@ from ksched_cli.controlplane.controllers.deployment import DeploymentController
 from ksched_cli.controlplane.controllers.gc import GarbageCollector, NamespaceController, PodGarbageCollector, StandIn
 from ksched_cli.controlplane.controllers.job import CronJobController, JobController
 from ksched_cli.controlplane.controllers.nodelifecycle import NodeLifecycleController, TaintEvictionController
-from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, wanted_replicas
+from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, PodChangeKind, WorkQueue, pod_change

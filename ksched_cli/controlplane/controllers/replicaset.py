@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod, controller_of
-from ksched_cli.api.object_facts import is_active, is_available, is_ready, parse_time, ready_since
+from ksched_cli.api.object_facts import is_active, is_available, parse_time
 from ksched_cli.api.selectors import Selector, selector_from_map, selector_of_controller
-from ksched_cli.api.workloads import ReplicaSet, ReplicationController
+from ksched_cli.api.workloads import ReplicaSet, ReplicationController, wanted_replicas
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
@@ -150,10 +150,6 @@ def selector_of(item: Replicated) -> Selector:
     return selector_from_map(item.spec.selector or (template.metadata.labels if template else {}))
 
 
-def wanted_replicas(item: Any) -> int:
-    return 1 if item.spec.replicas is None else int(item.spec.replicas)
-
-
 class ReplicaSetController(Controller):
     """Creates and deletes pods until a ReplicaSet or ReplicationController has its replicas. Keys are (kind, namespace,
     name): both kinds work alike."""
@@ -192,7 +188,7 @@ class ReplicaSetController(Controller):
         try:
             self._manage_replicas(item)
         finally:
-            self._check_availability_later(item)
+            self.check_availability_later(item, self._active)
             self.api.statuses.set(item, self._count(item))
 
     def claimed(self, item: Replicated) -> list[Pod]:
@@ -251,14 +247,6 @@ class ReplicaSetController(Controller):
 
     def _active(self, item: Replicated) -> list[Pod]:
         return [pod for pod in self.claimed(item) if is_active(pod)]
-
-    def _check_availability_later(self, item: Replicated) -> None:
-        least = item.spec.min_ready_seconds
-        if least:
-            due = [ready_since(pod) + least for pod in self._active(item) if is_ready(pod)]
-            later = [moment - self.api.now() for moment in due if moment > self.api.now()]
-            if later:
-                self.queue.add_after(self, identity_of(item), min(later))
 
 
 def _new_pod(item: Replicated, name: str) -> Pod:

@@ -9,14 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import OwnerReference, Pod
-from ksched_cli.api.object_facts import is_available, is_ready, is_terminal, ready_since
+from ksched_cli.api.object_facts import is_available, is_ready, is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.workloads import StatefulSet
+from ksched_cli.api.workloads import DaemonSet, StatefulSet, scaled_value, wanted_replicas
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
-from ksched_cli.controlplane.controllers.deployment import scaled_value
-from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import (
     Revision,
     RevisionHistory,
@@ -153,16 +151,14 @@ class StatefulSetController(Controller):
     def reconcile(self, key: Identity) -> None:
         """UpdateStatefulSet."""
         item = self.store.get(StatefulSet, key[2], key[1])
-        if item is None or item.spec.template is None:
-            return
-        if item.metadata.deletion_timestamp is not None:
+        if item is None or item.metadata.deletion_timestamp is not None or item.spec.template is None:
             return
         sync = self._sync_after_prefix(item) or self._sync(item)
         try:
             self._update(sync)
         finally:
             self._write_status(sync)
-            self._check_availability_later(item)
+            self.check_availability_later(item, self.claimed)
 
     def _sync(self, item: StatefulSet) -> _Sync:
         status = self.status(item)
@@ -423,16 +419,8 @@ class StatefulSetController(Controller):
             status = self._count(item, sync.update.name, sync.update.name, sync)
         self.api.statuses.set(item, status)
 
-    def _check_availability_later(self, item: StatefulSet) -> None:
-        least, now = item.spec.min_ready_seconds, self.api.now()
-        if least:
-            due = [ready_since(pod) + least for pod in self.claimed(item) if is_ready(pod)]
-            later = [moment - now for moment in due if moment > now]
-            if later:
-                self.queue.add_after(self, identity_of(item), min(later))
 
-
-def strategy_of(item: StatefulSet) -> str:
+def strategy_of(item: StatefulSet | DaemonSet) -> str:
     """The type of the update strategy; empty for that of the default, RollingUpdate."""
     return item.spec.update_strategy.type if item.spec.update_strategy is not None else ""
 

@@ -25,15 +25,22 @@ from ksched_cli.api.workloads import (
     ReplicationController,
     StatefulSet,
     UpdateStrategy,
+    wanted_replicas,
 )
 from ksched_cli.cluster.pod_groups import group_preemptor
 from ksched_cli.controlplane.controllers.daemonset import surge_and_unavailable
 from ksched_cli.controlplane.controllers.deployment import RECREATE, is_recreate, max_surge, max_unavailable
 from ksched_cli.controlplane.controllers.job import completions_of, parallelism
-from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import RevisionHistory, revision_of
-from ksched_cli.controlplane.controllers.statefulset import PARALLEL, first_ordinal, ordinal_of, partition
-from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
+from ksched_cli.controlplane.controllers.statefulset import (
+    ON_DELETE,
+    PARALLEL,
+    first_ordinal,
+    ordinal_of,
+    partition,
+    strategy_of,
+)
+from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of, top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.reasons import FieldPath
@@ -130,7 +137,7 @@ def _stateful_set(plane: ControlPlane, item: StatefulSet) -> WorkloadState:
     """Pods below the partition, and all of a set with the strategy OnDelete, are as good as new ones."""
     sets = plane.controllers.stateful_sets
     update, start, wanted = _newest(sets.history, item), first_ordinal(item), wanted_replicas(item)
-    first = start + wanted if _on_delete(item) else start + partition(item)
+    first = start + wanted if strategy_of(item) == ON_DELETE else start + partition(item)
     pods = _active(sets.claimed(item))
     old = []
     for pod in pods:
@@ -149,7 +156,7 @@ def _newest(history: RevisionHistory, item: StatefulSet | DaemonSet) -> str:
 def _daemon_set(plane: ControlPlane, item: DaemonSet) -> WorkloadState:
     sets = plane.controllers.daemon_sets
     update, pods = _newest(sets.history, item), _active(sets.claimed(item))
-    old = () if _on_delete(item) else tuple(pod for pod in pods if update not in ("", revision_of(pod)))
+    old = () if strategy_of(item) == ON_DELETE else tuple(pod for pod in pods if update not in ("", revision_of(pod)))
     return WorkloadState(sets.status(item).desired, pods, old, owners=_identities((item,)))
 
 
@@ -175,10 +182,6 @@ def _identities(items: Iterable[Any]) -> frozenset[Identity]:
     return frozenset(identity_of(item) for item in items)
 
 
-def _on_delete(item: StatefulSet | DaemonSet) -> bool:
-    return item.spec.update_strategy is not None and item.spec.update_strategy.type == ON_DELETE
-
-
 _STATES: Mapping[type[Struct], Callable[[ControlPlane, Any], WorkloadState]] = {
     Deployment: _deployment,
     ReplicaSet: _replica_set,
@@ -202,7 +205,7 @@ def manner_of(plane: ControlPlane, item: Any) -> str:
         return live.spec.pod_management_policy if live.spec.pod_management_policy == PARALLEL else "OrderedReady"
     if isinstance(live, DaemonSet):
         surge, unavailable = surge_and_unavailable(live, plane.controllers.daemon_sets.status(live).desired)
-        return ON_DELETE if _on_delete(live) else f"maxSurge {surge}, maxUnavailable {unavailable}"
+        return ON_DELETE if strategy_of(live) == ON_DELETE else f"maxSurge {surge}, maxUnavailable {unavailable}"
     return ""
 
 
@@ -251,7 +254,7 @@ def _revision_notes(plane: ControlPlane, live: StatefulSet | DaemonSet) -> list[
             notes.append(f"{workload_label(live)}: {text}")
     else:
         update, pods = controllers.daemon_sets.history.update_revision(live), controllers.daemon_sets.claimed(live)
-    if _on_delete(live) and any(revision_of(pod) != update.name for pod in pods):
+    if strategy_of(live) == ON_DELETE and any(revision_of(pod) != update.name for pod in pods):
         notes.append(f"{workload_label(live)} replaces a pod only when it is deleted (OnDelete)")
     return notes
 

@@ -132,8 +132,7 @@ class AtBound(Edit, Struct, frozen=True):
         stays: its HorizontalPodAutoscaler is disabled."""
         from msgspec.structs import replace
 
-        from ksched_cli.api.workloads import ReplicaSet
-        from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
+        from ksched_cli.api.workloads import ReplicaSet, wanted_replicas
 
         autoscalers = editor.store.autoscalers
         if not autoscalers:

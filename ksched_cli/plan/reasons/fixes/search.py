@@ -21,12 +21,12 @@ from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.json_patch import Operation, add, pointer_steps
 from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.api.storage import CSINode
-from ksched_cli.api.workloads import Deployment, PodTemplate, ReplicaSet, ReplicationController
+from ksched_cli.api.workloads import Deployment, PodTemplate, ReplicaSet, ReplicationController, wanted_replicas
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.nodelifecycle import no_execute
-from ksched_cli.controlplane.controllers.replicaset import selector_of, wanted_replicas
+from ksched_cli.controlplane.controllers.replicaset import selector_of
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity, owners, top_owner
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
 from ksched_cli.engine.decision import Decision
