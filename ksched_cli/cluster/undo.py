@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSet
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -207,14 +207,9 @@ class LoggedDict(dict[K, V]):
             self._keep()
         dict.clear(self)
 
-    def setdefault(self, key: K, default: Any = None) -> Any:
-        if key not in self:
-            self[key] = default
-        return self[key]
-
-    def update(self, *others: Any, **named: Any) -> None:
-        for key, value in dict(*others, **named).items():
-            self[key] = value
+    # These set items one by one. `dict` would set them without a note.
+    setdefault = MutableMapping.setdefault
+    update = MutableMapping.update
 
     def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
         self.update(other)
@@ -366,52 +361,22 @@ class LoggedSet(set[K]):
             self._undo.note(set.add, self, item)
         set.discard(self, item)
 
-    def remove(self, item: K) -> None:
-        if item not in self:
-            raise KeyError(item)
-        self.discard(item)
-
-    def pop(self) -> K:
-        item = next(iter(self))
-        self.discard(item)
-        return item
-
-    def clear(self) -> None:
-        self.difference_update(set(self))
+    # These add and discard items one by one. `set` would change them without a note.
+    remove, pop, clear = MutableSet.remove, MutableSet.pop, MutableSet.clear
+    __ior__, __iand__, __isub__ = MutableSet.__ior__, MutableSet.__iand__, MutableSet.__isub__
+    __ixor__ = MutableSet.__ixor__
 
     def update(self, *others: Iterable[K]) -> None:
-        for item in set().union(*others):
-            self.add(item)
+        self |= set[K]().union(*others)
 
     def difference_update(self, *others: Iterable[Any]) -> None:
-        for item in set().union(*others):
-            self.discard(item)
+        self -= set[Any]().union(*others)
 
     def intersection_update(self, *others: Iterable[Any]) -> None:
-        self.difference_update(self - self.intersection(*others))
+        self &= self.intersection(*others)
 
     def symmetric_difference_update(self, other: Iterable[K]) -> None:
-        for item in set(other):
-            if item in self:
-                self.discard(item)
-            else:
-                self.add(item)
-
-    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
-        self.update(other)
-        return self
-
-    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
-        self.difference_update(other)
-        return self
-
-    def __iand__(self, other: Any) -> Any:  # type: ignore[misc]
-        self.intersection_update(other)
-        return self
-
-    def __ixor__(self, other: Any) -> Any:  # type: ignore[misc]
-        self.symmetric_difference_update(other)
-        return self
+        self ^= set(other)
 
 
 class LoggedList(list[V]):
