@@ -1,7 +1,8 @@
 """The scheduler cache: nodes, pods and everything else, with assume and forget (backend/cache.Cache).
 
-`Sandbox` moves pods in the columns for a dry run and takes the moves back without a trace. `KnownPods` shares what
-is known of pods between clusters that are alike.
+`PodCounts` counts the pods of each node that match a selector, and is repaired from the journal. `Sandbox` moves pods
+in the columns for a dry run and takes the moves back without a trace. `KnownPods` shares what is known of pods between
+clusters that are alike.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.columns import NOWHERE, Int64Column, RowColumn
+from ksched_cli.cluster.columns import NOWHERE, BoolColumn, Int64Column, RowColumn
 from ksched_cli.cluster.nodes import NodeSelection, NodeTable
 from ksched_cli.cluster.pod_info import HostPort, PodInfo, PodParts, ResourceIndex
-from ksched_cli.cluster.pods import PodCounts, PodTable, Usage
+from ksched_cli.cluster.pods import PodTable, Usage
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.releases.minors import DEFAULT, Release
 
@@ -342,6 +345,92 @@ class Cluster:
     ) -> None:
         self.nodes, self.usage, self.selection, self.structure = nodes, usage, selection, structure
         self.journal, self.moves, self._derived = journal, moves, derived
+
+
+# Past this share of touched nodes counting afresh is less work than going through their pods.
+_RECOUNT_SHARE = 8
+
+
+class PodCount(Struct):
+    """How many pods of each node match. `changes` lists the rows whose number has changed, each with the difference, in
+    order."""
+
+    per_node: Int64Column
+    position: int
+    version: int
+    changes: list[tuple[int, int]] = field(default_factory=list)
+
+
+class PodCounts:
+    """Pods that are not leaving, by node, for every (namespace, selector) that was requested."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        # Which of the pod table's label sets a selector matches, by their ids.
+        self._matches: dict[Selector, BoolColumn] = {}
+        self._version = 0
+
+    def versions(self, namespace: str, selectors: Iterable[Selector]) -> tuple[int, ...]:
+        """For each selector a number that is another one after any of its counts has changed."""
+        return tuple([self.current(namespace, each).version for each in selectors])
+
+    def current(self, namespace: str, selector: Selector) -> PodCount:
+        """countPodsMatchSelector for every node as things are now. Not to be written to; another object after pods were
+        counted afresh."""
+        cluster = self._cluster
+        counts: dict[tuple[str, Selector], PodCount] = cluster.derived(self, dict)
+        key = namespace, selector
+        count = counts.get(key)
+        touched = cluster.journal[count.position :] if count else []
+        if count is None or len(touched) * _RECOUNT_SHARE > len(cluster.usage.pods):
+            per_node = self._recount(namespace, selector)
+            self._version += 1
+            count = counts[key] = PodCount(per_node, len(cluster.journal), self._version)
+        elif touched:
+            self._update(count, set(touched), namespace, selector)
+        return count
+
+    def _matching(self, selector: Selector) -> BoolColumn:
+        """One entry per label set id. Label sets that came since the last call are judged now."""
+        sets, known = self._cluster.pods.label_sets.values, self._matches.get(selector)
+        have = 0 if known is None else len(known)
+        if known is None or have < len(sets):
+            fresh = np.array([selector.matches(dict(each)) for each in sets[have:]], dtype=np.bool_)
+            known = self._matches[selector] = fresh if known is None else np.concatenate([known, fresh])
+        return known
+
+    def _recount(self, namespace: str, selector: Selector) -> Int64Column:
+        pods = self._cluster.pods
+        here = pods.namespace == pods.namespaces.find_all([namespace])
+        counting = self._matching(selector)[pods.label_set] & here & ~pods.terminating
+        rows = pods.node_row[counting & (pods.node_row >= 0)]
+        counts: Int64Column = np.bincount(rows, minlength=len(self._cluster.nodes)).astype(np.int64)
+        for pod, copies in self._cluster.usage.copies.items():
+            if counting[pod]:
+                counts += copies
+        return counts
+
+    def _update(self, count: PodCount, touched: set[int], namespace: str, selector: Selector) -> None:
+        pods, usage = self._cluster.pods, self._cluster.usage
+        infos, matching = pods.infos, self._matching(selector)
+        # A loop over few pods reads single entries.
+        label_set, terminating = pods.label_set.item, pods.terminating.item
+        copies: list[Int64Column] = []
+        for pod, each in usage.copies.items():
+            if infos[pod].namespace == namespace and matching[label_set(pod)] and not terminating(pod):
+                copies.append(each)
+        for row in touched:
+            now = sum([int(each[row]) for each in copies]) if copies else 0
+            for pod in usage.pods[row]:
+                if infos[pod].namespace == namespace and matching[label_set(pod)] and not terminating(pod):
+                    now += 1
+            before = count.per_node.item(row)
+            if before != now:
+                count.per_node[row] = now
+                count.changes.append((row, now - before))
+                self._version += 1
+                count.version = self._version
+        count.position = len(self._cluster.journal)
 
 
 class KnownPods:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +79,12 @@ class LabelColumn:
     """One label key over all nodes: ids[row] indexes `values`, and id 0 means the node has no such label. Values are
     numbered in the order in which the rows have them."""
 
-    __slots__ = ("_is_complete", "_rows_by_value", "ids", "values")
+    __slots__ = ("_rows_by_value", "ids", "values")
 
     def __init__(self, ids: IdColumn, values: list[str | None]) -> None:
         self.ids = ids
         self.values = values
         self._rows_by_value: tuple[RowColumn, RowColumn] | None = None
-        self._is_complete: bool | None = None
 
     @classmethod
     def of(cls, labels: Iterable[str | None], size: int) -> LabelColumn:
@@ -96,13 +95,6 @@ class LabelColumn:
         return cls(np.fromiter(map(number.__getitem__, given), dtype=np.int32, count=size), values)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether all rows have the label."""
-        if self._is_complete is None:
-            self._is_complete = np.count_nonzero(self.ids) == len(self.ids)
-        return self._is_complete
-
-    @property
     def present(self) -> BoolColumn:
         present: BoolColumn = self.ids != ABSENT
         return present
@@ -111,10 +103,6 @@ class LabelColumn:
         """Which rows satisfy a condition on the value (None where the label is absent), computed once per value."""
         verdicts = np.fromiter((holds(value) for value in self.values), dtype=np.bool_, count=len(self.values))
         return verdicts[self.ids]
-
-    def rows_with(self, wanted: BoolColumn) -> RowColumn:
-        """The rows whose value is wanted, in ascending order; one entry of `wanted` for each value."""
-        return self.rows_of(wanted.nonzero()[0].tolist())
 
     def rows_of(self, values: Collection[int]) -> RowColumn:
         """The rows with one of these values, in ascending order. No value occurs twice."""
@@ -181,34 +169,18 @@ _no_rows = partial(array, "q")
 _MOST_STEPS = 8
 
 
-class Image:
+class Image(NamedTuple):
     """One image name: its size as the first node reports it, and the rows of the nodes that hold it."""
 
-    __slots__ = ("rows", "size")
-
-    def __init__(self, size: int, rows: RowColumn) -> None:
-        self.size = size
-        self.rows = rows
-
-
-class NodesWithImages(Protocol):
-    """What the index reads of a node table (NodeTable)."""
-
-    @property
-    def objects(self) -> Sequence[Node]: ...
-
-    @property
-    def arrival_rank(self) -> RowColumn: ...
-
-    @property
-    def images(self) -> ImageIndex: ...
+    size: int
+    rows: RowColumn
 
 
 class ImageIndex:
     """Inverted: image name to nodes. The size is shared by all nodes, as in kube-scheduler's cache. An index that is
     made of the one before looks up an image when it is needed."""
 
-    def __init__(self, nodes: NodesWithImages, before: NodesWithImages | None, source: RowColumn) -> None:
+    def __init__(self, nodes: NodeTable, before: NodeTable | None, source: RowColumn) -> None:
         """`source`: for each row the row of the same node object before, or NOWHERE."""
         self._objects, self._arrival_rank = nodes.objects, nodes.arrival_rank
         self._images: dict[str, Image | None] = {}
@@ -480,24 +452,20 @@ def _rows_of_the_same(arrival: Sequence[Node], before: NodeTable | None) -> RowC
 
 
 class NodeSelection:
-    """Lives as long as one node table. The masks it hands out are shared and must not be written to."""
+    """The nodes that selectors select. It lives as long as one node table."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
-        self._requirements: dict[Requirement, BoolColumn] = {}
         self._terms: dict[CompiledTerm, BoolColumn] = {}
 
     def matching(self, wanted: RequiredNodeAffinity) -> BoolColumn:
         """Nodes that satisfy both; terms that cannot be compiled match nothing (LazyErrorNodeSelector)."""
         mask = np.ones(len(self._nodes), dtype=np.bool_)
         for key, value in wanted.node_selector:
-            mask &= self.label_is(key, value)
+            mask &= self.requirement(Requirement(key, "In", (value,)))
         if wanted.terms is not None:
             mask &= self.terms_mask(wanted.terms)
         return mask
-
-    def label_is(self, key: str, value: str) -> BoolColumn:
-        return self.requirement(Requirement(key, "In", (value,)))
 
     def terms_mask(self, terms: Iterable[NodeSelectorTerm]) -> BoolColumn:
         """Nodes that match any of the terms."""
@@ -524,11 +492,7 @@ class NodeSelection:
 
     def requirement(self, requirement: Requirement) -> BoolColumn:
         """Nodes whose label satisfies the requirement."""
-        mask = self._requirements.get(requirement)
-        if mask is None:
-            mask = self._nodes.labels.column(requirement.key).where(requirement.holds)
-            self._requirements[requirement] = mask
-        return mask
+        return self._nodes.labels.column(requirement.key).where(requirement.holds)
 
     def _term(self, term: CompiledTerm) -> BoolColumn:
         mask = self._terms.get(term)
@@ -537,9 +501,6 @@ class NodeSelection:
             for requirement in term.labels:
                 mask &= self.requirement(requirement)
             for field in term.fields:
-                mask &= self._named(field)
+                mask &= np.array([holds_for_name(field, name) for name in self._nodes.names], dtype=np.bool_)
             self._terms[term] = mask
         return mask
-
-    def _named(self, field: Requirement) -> BoolColumn:
-        return np.array([holds_for_name(field, name) for name in self._nodes.names], dtype=np.bool_)

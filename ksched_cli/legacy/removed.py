@@ -238,7 +238,7 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
         selector: Selector = selector_from_map(services[0].spec.selector if services else {})
         if selector.everything:
             return np.zeros(len(nodes), dtype=np.int64)
-        return nodes.take(self.handle.cluster.counts.per_node(pod.namespace, selector))
+        return nodes.take(self.handle.cluster.counts.current(pod.namespace, selector).per_node)
 
     def normalize(self, state: None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """For each label: the fewer of the service's pods are where it has the node's value, the better."""

@@ -17,10 +17,10 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SKIP, Status, error
 from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
-    CPU_AND_MEMORY,
     Allocation,
     MeasuredResources,
     OneAllocation,
+    depends_on_requests,
     measure,
     measure_before_1_22,
     measure_one,
@@ -93,12 +93,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         if self._balances_volumes:
             # What limits of disks have noted on a node changes without a placement there.
             return Depends("pods on the node")
-        if self._names != CPU_AND_MEMORY and any(map(self._totals.backs, self._names)):
-            # Devices behind a resource come and go without a placement on the node.
-            return Depends("usage")
-        if pod.parts.containers_are_all:
-            return Depends("usage", pod.parts.sums)
-        return Depends("usage", (pod.parts.sums, pod.template))
+        return depends_on_requests(pod, self._names, self._totals)
 
     def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self._rules.scores_the_deviation:

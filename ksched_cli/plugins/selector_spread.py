@@ -65,7 +65,7 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
             return error(f'reading "PreScore{self.name}" from cycleState: not found')
         if state.everything:
             return np.zeros(len(nodes), dtype=np.int64)
-        return nodes.take(self.handle.cluster.counts.per_node(pod.namespace, state))
+        return nodes.take(self.handle.cluster.counts.current(pod.namespace, state).per_node)
 
     def normalize(self, state: Selector, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer matching pods score higher. The zone makes up two thirds of the score."""

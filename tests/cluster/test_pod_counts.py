@@ -72,19 +72,19 @@ def test_counts_follow_whatever_happens_to_the_cluster(history: list[tuple[str, 
             cluster.add_node(make_node(f"late-{made}-{len(cluster.journal)}-{cluster.structure}").obj())
         else:
             namespace, selector = NAMESPACES[first % 3], SELECTORS[second % 4]
-            assert cluster.counts.per_node(namespace, selector).tolist() == plain(cluster, namespace, selector)
+            assert cluster.counts.current(namespace, selector).per_node.tolist() == plain(cluster, namespace, selector)
     for namespace in NAMESPACES:
         for selector in SELECTORS:
-            assert cluster.counts.per_node(namespace, selector).tolist() == plain(cluster, namespace, selector)
+            assert cluster.counts.current(namespace, selector).per_node.tolist() == plain(cluster, namespace, selector)
 
 
 def test_each_placement_changes_one_entry_and_nothing_is_counted_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = large_cluster()
-    before = cluster.counts.per_node("default", WEB)
+    before = cluster.counts.current("default", WEB).per_node
     monkeypatch.setattr(cluster.counts, "_recount", lambda *_: pytest.fail("counted afresh"))
     for row in range(MANY):
         cluster.place(cluster.register(make_pod(f"p{row}").label(app="web").obj()), row)
-        after = cluster.counts.per_node("default", WEB)
+        after = cluster.counts.current("default", WEB).per_node
         assert after is before
         assert after.tolist() == [1] * (row + 1) + [0] * (MANY - row - 1)
 
@@ -101,5 +101,5 @@ def test_a_label_set_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Selector, "matches", matches)
     for index in range(6):
         cluster.place(cluster.register(make_pod(f"p{index}").label(app=["web", "db"][index % 2]).obj()), index)
-        cluster.counts.per_node("default", WEB)
+        cluster.counts.current("default", WEB)
     assert asked == [{"app": "web"}, {"app": "db"}]

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from ksched_cli.cluster.cache import PodCounts
 from ksched_cli.cluster.columns import Vocabulary
 from ksched_cli.cluster.nodes import NodeSelection, NodeTable
 from ksched_cli.cluster.pod_info import PodInfo, ResourceIndex
-from ksched_cli.cluster.pods import PodCounts, PodShapes, PodTable
+from ksched_cli.cluster.pods import PodShapes, PodTable
 from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.decision import Decision

@@ -413,9 +413,7 @@ class InterPodAffinity(
         return Depends("pods anywhere", signature, self._version)
 
     def _version(self) -> Hashable:
-        index = self.handle.cluster.derived(self, self._new_index)
-        index.sync()
-        return index.version
+        return self.handle.cluster.derived(self, self._new_index).sync().version
 
     def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
         """The nodes of the topology values where a count has become positive or zero."""
@@ -442,7 +440,7 @@ class InterPodAffinity(
         terms = self._parser.of(pod)
         if terms.error:
             return unresolvable(InterPodAffinityReasons.unreadable(problem=terms.error))
-        index = self._synced()
+        index = self.handle.cluster.derived(self, self._new_index).sync()
         namespace_labels = index.namespaces.get(pod.namespace, {})
         avoiding = index.anti_affinity.matching(pod, namespace_labels)
         if not avoiding and not terms.required_affinity and not terms.required_anti_affinity:
@@ -464,12 +462,6 @@ class InterPodAffinity(
     def _new_index(self) -> AffinityIndex:
         weight = self.args.hard_pod_affinity_weight
         return AffinityIndex(self.handle.cluster, self._parser, self._matching, self._versions, weight)
-
-    def _synced(self) -> AffinityIndex:
-        """The index of the cluster as it is now."""
-        index = self.handle.cluster.derived(self, self._new_index)
-        index.sync()
-        return index
 
     def _resolve(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
         """The incoming terms, computed once per template."""
@@ -617,9 +609,10 @@ class InterPodAffinity(
             # The counts of PreFilter, which has run in the same cycle or has nothing new to find.
             index, incoming = state.index, state.terms
         else:
-            terms, index = self._parser.of(pod), self._synced()
+            terms = self._parser.of(pod)
             if terms.error:
                 return error(f"failed to parse pod: {terms.error}")
+            index = self.handle.cluster.derived(self, self._new_index).sync()
             incoming = self._resolve(index, terms)
         weighted = [(tally, weight) for tally, weight in incoming.preferred if tally.total]
         matching = index.preferences.matching(pod, index.namespaces.get(pod.namespace, {}))
@@ -628,9 +621,9 @@ class InterPodAffinity(
             return SKIP
         worth: dict[str, tuple[IdColumn, Int64Column]] = {}
         for tally, weight in weighted:
-            counted = tally.weighted(weight)
+            counted: Int64Column = tally.counts * np.int64(weight)
             _, before = worth.get(tally.key, (tally.ids, None))
-            worth[tally.key] = tally.ids, counted.copy() if before is None else before + counted
+            worth[tally.key] = tally.ids, counted if before is None else before + counted
         return Preferences(tuple(worth.values()))
 
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:

@@ -14,7 +14,7 @@ from ksched_cli.api.core import Namespace
 from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.affinity_terms import NO_TERMS, AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, RowColumn
 from ksched_cli.cluster.nodes import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import PodTable
@@ -25,7 +25,7 @@ class TopologyCounts:
     """Counts by value of a topology key. Nodes without the key do not count. `turns` lists the values whose count has
     become positive or zero, in order."""
 
-    __slots__ = ("_weighted", "counts", "ids", "key", "total", "turns")
+    __slots__ = ("counts", "ids", "key", "total", "turns")
 
     def __init__(self, key: str, column: LabelColumn) -> None:
         self.key = key
@@ -33,15 +33,6 @@ class TopologyCounts:
         self.counts: IdColumn = np.zeros(len(column.values), dtype=np.int32)
         self.total = 0
         self.turns: list[int] = []
-        # By weight: the counts times the weight.
-        self._weighted: dict[int, Int64Column] = {}
-
-    def weighted(self, weight: int) -> Int64Column:
-        """The counts times the weight, as they are now. Not to be kept or written to."""
-        found = self._weighted.get(weight)
-        if found is None:
-            found = self._weighted[weight] = self.counts * np.int64(weight)
-        return found
 
     def add(self, node_row: int, amount: int) -> None:
         value = self.ids.item(node_row)
@@ -51,11 +42,8 @@ class TopologyCounts:
             self.total += amount
             if (before > 0) != (before + amount > 0):
                 self.turns.append(value)
-            for weight, column in self._weighted.items():
-                column[value] += amount * weight
 
     def add_rows(self, node_rows: RowColumn) -> None:
-        self._weighted.clear()
         self.counts += np.bincount(self.ids[node_rows], minlength=len(self.counts)).astype(np.int32)
         self.counts[ABSENT] = 0
         self.total = int(self.counts.sum())
@@ -303,13 +291,13 @@ class AffinityIndex:
             yield from ((term, self._hard_weight) for term in terms.required_affinity)
         yield from ((each.term, each.weight) for each in terms.preferred)
 
-    def sync(self) -> None:
-        """Bring everything up to date with the cluster."""
+    def sync(self) -> AffinityIndex:
+        """This index, up to date with the cluster."""
         if self._catalog_version != self._cluster.catalog.version:
             self._sync_namespaces()
         moves = self._cluster.moves
         if self._position == len(moves):
-            return
+            return self
         for pod, node_row, amount in moves[self._position :]:
             terms, counting = self._parser.of(pod), self.tallies.counting(pod)
             carried = self._carried_by(terms) if terms is not NO_TERMS else ()
@@ -320,6 +308,7 @@ class AffinityIndex:
             if carried or counting:
                 self.version = next(self._versions)
         self._position = len(moves)
+        return self
 
     def _carried_by(self, terms: PodTerms) -> tuple[CarriedTerm, ...]:
         """The terms by which a placed pod keeps other pods away, and those by which it scores them."""

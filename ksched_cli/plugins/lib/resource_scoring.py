@@ -20,6 +20,7 @@ from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import FloatColumn, Int64Column, RowColumn, grown, truncated_divide
 from ksched_cli.cluster.pod_info import CPU, MEMORY, PodInfo, is_scalar
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
@@ -104,15 +105,20 @@ _PAYS = 24
 # With more than one load for so many nodes, a computation for each node takes as long.
 _NODES_PER_LOAD = 4
 
-# The places of columns in a load, each of cpu and of memory.
-_ALLOCATABLE, _REQUESTED, _NONZERO, _PODS = slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8)
-
 Load = tuple[int, ...]
 
 
 class NodeLoads:
     """What nodes have and what their pods request, as the journal lists it. `place` is for each node the entry of its
-    load in all columns. Loads that no node has any more stay, until there are too many."""
+    load in all columns. Of cpu and memory each load has what is `allocatable`, in float64 as well (`divisor`, without
+    rounding), what is `requested`, and the requests that scoring uses (`nonzero`); `pods` are how many a node may have,
+    and how many it has. Loads that no node has any more stay, until there are too many."""
+
+    allocatable: Int64Column
+    requested: Int64Column
+    nonzero: Int64Column
+    pods: Int64Column
+    divisor: FloatColumn
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -120,7 +126,7 @@ class NodeLoads:
         self._is_of_use = True
         self._position = -1
         self._known: dict[Load, int] = {}
-        self._columns: Int64Column = np.zeros((8, 0), dtype=np.int64)
+        self._columns: Int64Column = np.zeros((4, 2, 0), dtype=np.int64)
         self._divisor: FloatColumn = np.zeros((2, 0))
         self.place: RowColumn = np.zeros(0, dtype=np.int64)
 
@@ -136,44 +142,23 @@ class NodeLoads:
             loads._follow()
         return loads if loads._uses > _PAYS and loads._is_of_use else None
 
-    @property
-    def allocatable(self) -> Int64Column:
-        return self._columns[_ALLOCATABLE, : len(self._known)]
-
-    @property
-    def divisor(self) -> FloatColumn:
-        """`allocatable` in float64, which holds it without rounding."""
-        return self._divisor[:, : len(self._known)]
-
-    @property
-    def requested(self) -> Int64Column:
-        return self._columns[_REQUESTED, : len(self._known)]
-
-    @property
-    def nonzero(self) -> Int64Column:
-        """The requests that scoring uses."""
-        return self._columns[_NONZERO, : len(self._known)]
-
-    @property
-    def pods(self) -> Int64Column:
-        """How many pods a node may have, and how many it has."""
-        return self._columns[_PODS, : len(self._known)]
-
     def _follow(self) -> None:
         """Bring the loads up to date, and find out whether they are of use."""
         journal = self._cluster.journal
         most = len(self._cluster.nodes) // _NODES_PER_LOAD
         touched = set(journal[self._position :]) if self._position >= 0 else set()
-        if self._position < 0 or len(self._known) + len(touched) > most:
+        is_new = self._position < 0 or len(self._known) + len(touched) > most
+        if is_new:
             self._find_all()
-            self._is_of_use = 2 * len(self._known) <= most and self._are_exact()
         else:
             for row in touched:
                 self.place[row] = self._place_of(self._load_of(row))
+        count = len(self._known)
+        self.allocatable, self.requested, self.nonzero, self.pods = self._columns[:, :, :count]
+        self.divisor = self._divisor[:, :count]
+        if is_new:
+            self._is_of_use = 2 * count <= most and _are_exact(self.allocatable)
         self._position = len(journal)
-
-    def _are_exact(self) -> bool:
-        return bool(self.allocatable.all() and self.allocatable.max(initial=0) < EXACT // MAX_NODE_SCORE)
 
     def _find_all(self) -> None:
         nodes, usage = self._cluster.nodes, self._cluster.usage
@@ -194,16 +179,30 @@ class NodeLoads:
         known = self._known.get(load)
         if known is None:
             known = self._known[load] = len(self._known)
-            if known >= self._columns.shape[1]:
+            if known >= self._columns.shape[-1]:
                 self._columns = cast(Int64Column, grown(self._columns, known + 1))
                 self._divisor = cast(FloatColumn, grown(self._divisor, known + 1))
-            self._columns[:, known] = load
-            self._divisor[:, known] = load[_ALLOCATABLE]
+            self._columns[:, :, known] = np.reshape(load, (4, 2))
+            self._divisor[:, known] = load[:2]
         return known
+
+
+def _are_exact(allocatable: Int64Column) -> bool:
+    """Whether float64 is exact for scores of these amounts, none of which is 0."""
+    return bool(allocatable.all() and allocatable.max(initial=0) < EXACT // MAX_NODE_SCORE)
 
 
 CPU_AND_MEMORY = ["cpu", "memory"]
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
+
+
+def depends_on_requests(pod: PodInfo, names: Sequence[str], totals: DeviceTotals) -> Depends:
+    """What the answers depend on that compare the pod's requests of these resources with what nodes have left."""
+    if names != CPU_AND_MEMORY and any(map(totals.backs, names)):
+        # Devices behind a resource come and go without a placement on the node.
+        return Depends("usage")
+    parts, sums = pod.parts, pod.parts.sums
+    return Depends("usage", sums if parts.containers_are_all else (sums, parts.template))
 
 
 class RequestRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
@@ -223,25 +222,13 @@ class MeasuredResource(NamedTuple):
     name: str
 
 
-class MeasuredResources:
+class MeasuredResources(Struct, eq=False):
     """The resources that count towards a score. `requests` is a column with an entry for each, and `are_cpu_and_memory`
     is set where there are these two and no others."""
 
-    __slots__ = ("are_cpu_and_memory", "requests", "resources")
-
-    def __init__(self, resources: Sequence[MeasuredResource]) -> None:
-        self.resources: tuple[MeasuredResource, ...] = tuple(resources)
-        self.requests: Int64Column = np.array([[resource.request] for resource in resources], dtype=np.int64)
-        self.are_cpu_and_memory = [resource.row for resource in resources] == [CPU, MEMORY]
-
-    @classmethod
-    def of_cpu_and_memory(cls, cpu: int, memory: int) -> MeasuredResources:
-        """The two resources that most profiles score by, for pods with these requests."""
-        made = cls.__new__(cls)
-        made.resources = MeasuredResource(CPU, cpu, "cpu"), MeasuredResource(MEMORY, memory, "memory")
-        made.requests = np.array(((cpu,), (memory,)), dtype=np.int64)
-        made.are_cpu_and_memory = True
-        return made
+    resources: tuple[MeasuredResource, ...]
+    requests: Int64Column
+    are_cpu_and_memory: bool
 
 
 class Allocation(Struct):
@@ -268,11 +255,13 @@ def measured(
     they are specified, with stand-ins for missing requests of cpu and memory."""
     if pod.parts.containers_are_all and names == CPU_AND_MEMORY:
         # Without overhead, init containers and so on, the sums of the cache are those that count here.
-        if not use_requested:
-            return MeasuredResources.of_cpu_and_memory(*pod.parts.sums.nonzero)
-        taken = dict(pod.requests)
-        return MeasuredResources.of_cpu_and_memory(taken.get(CPU, 0), taken.get(MEMORY, 0))
-    found = []
+        cpu, memory = pod.parts.sums.nonzero
+        if use_requested:
+            taken = dict(pod.parts.sums.requests)
+            cpu, memory = taken.get(CPU, 0), taken.get(MEMORY, 0)
+        both = MeasuredResource(CPU, cpu, "cpu"), MeasuredResource(MEMORY, memory, "memory")
+        return MeasuredResources(both, np.array(((cpu,), (memory,)), dtype=np.int64), True)
+    found: list[MeasuredResource] = []
     requests = _requests_for_scores(
         pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead
     )
@@ -281,7 +270,8 @@ def measured(
         # An extended resource that the pod does not request is left out of the score.
         row = None if amount == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
         found.append(MeasuredResource(row, amount, name))
-    return MeasuredResources(found)
+    column = np.array([[each.request] for each in found], dtype=np.int64)
+    return MeasuredResources(tuple(found), column, [each.row for each in found] == [CPU, MEMORY])
 
 
 def _requests_for_scores(pod: PodInfo, release: Release, *, use_requested: bool, with_overhead: bool) -> dict[str, int]:
@@ -371,8 +361,7 @@ class NodeDivisors:
     float64 is not exact."""
 
     def __init__(self, allocatable: Int64Column) -> None:
-        exact = allocatable.all() and allocatable.max(initial=0) < EXACT // MAX_NODE_SCORE
-        self.divisor: FloatColumn | None = allocatable.astype(np.float64) if exact else None
+        self.divisor: FloatColumn | None = allocatable.astype(np.float64) if _are_exact(allocatable) else None
 
 
 def _gathered(

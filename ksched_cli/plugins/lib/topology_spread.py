@@ -22,11 +22,10 @@ from ksched_cli.api.core import (
 )
 from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compile_selector, selector_from_map
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
-from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.cache import Cluster, PodCount
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pods import PodCount
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import DEFAULT, Release
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD

@@ -41,10 +41,10 @@ from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.devices.claims import IMPLICIT_PREFIX, ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
-    CPU_AND_MEMORY,
     Allocation,
     MeasuredResources,
     NodeLoads,
+    depends_on_requests,
     least_requested,
     measure,
     measure_one,
@@ -372,12 +372,7 @@ class NodeResourcesFit(
         return self._verdict(state, lacks, hopeless)
 
     def depends(self, pod: PodInfo) -> Depends:
-        if self._names != CPU_AND_MEMORY and any(map(self._totals.backs, self._names)):
-            # Devices behind a resource come and go without a placement on the node.
-            return Depends("usage")
-        if pod.parts.containers_are_all:
-            return Depends("usage", pod.parts.sums)
-        return Depends("usage", (pod.parts.sums, pod.template))
+        return depends_on_requests(pod, self._names, self._totals)
 
     def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""

@@ -433,6 +433,9 @@ class PodTopologySpread(
         return not (constraint.selector.everything and self._rules.empty_selector_counts_no_pods)
 
     def depends(self, pod: PodInfo) -> Depends | None:
+        if not pod.pod.spec.topology_spread_constraints and self._selectors.of(pod.pod).everything:
+            # The defaults spread the pods of services and controllers alone.
+            return NOTHING
         try:
             hard, soft = self._constraints(pod, HARD), self._constraints(pod, SOFT)
         except SelectorError:
@@ -454,7 +457,7 @@ class PodTopologySpread(
         for old, new in zip(before.domains, now.domains, strict=True):
             differs = old.outcomes() != new.outcomes()
             if np.count_nonzero(differs):
-                changed.append(new.column.rows_with(differs))
+                changed.append(new.column.rows_of(differs.nonzero()[0].tolist()))
         return joined_rows(len(self.handle.cluster.nodes.objects), changed)
 
     # Queueing hints
@@ -597,7 +600,7 @@ class PodTopologySpread(
         for each in constraints:
             column = self.handle.cluster.nodes.labels.column(each.topology_key)
             ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
-            counted, labels = labelled & self._included(each, pod), None if column.is_complete else column.present
+            counted, labels = labelled & self._included(each, pod), None if column.ids.all() else column.present
             present = np.bincount(ids, minlength=len(column.values)) > 0
             nodes = CountedNodes(present, counted, counted, ids)
             found.append(SoftConstraint(each, self._counts_pods(each), nodes, labels))

@@ -263,11 +263,11 @@ def test_copies_that_a_roll_back_takes_away_count_no_longer() -> None:
     row = scheduler.cluster.register(copy_of(kind, 0))
     first = scheduler.schedule(row).row
     selector = selector_from_map({"app": "a"})
-    before = scheduler.cluster.counts.per_node("default", selector).tolist()
+    before = scheduler.cluster.counts.current("default", selector).per_node.tolist()
     with scheduler.cluster.undo.trial():
         scheduler.cluster.place_copies(row, [1, 1, 2])
-        assert scheduler.cluster.counts.per_node("default", selector).sum() == 4
-    assert scheduler.cluster.counts.per_node("default", selector).tolist() == before
+        assert scheduler.cluster.counts.current("default", selector).per_node.sum() == 4
+    assert scheduler.cluster.counts.current("default", selector).per_node.tolist() == before
     assert sum(before) == before[first or 0] == 1
     assert scheduler.cluster.usage.copies == {}
 
