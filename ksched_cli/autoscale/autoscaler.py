@@ -82,8 +82,7 @@ class Karpenter(Struct, frozen=True):
     def is_well_known(self, key: str) -> bool:
         """Whether a pod may require a label that its NodePool does not define."""
         pools: list[NodePool] = self.objects.get(NodePool, [])
-        provider = provider_of(pool.spec.template.spec.node_class_ref.api_group for pool in pools)
-        return provider.is_well_known(key)
+        return key in provider_of(pool.spec.template.spec.node_class_ref.api_group for pool in pools).well_known
 
     def offers(self, loaded: Loaded) -> list[Offer]:
         """The instance types that the NodePools could launch now."""

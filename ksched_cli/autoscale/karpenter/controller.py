@@ -11,7 +11,7 @@ Assumed: the cloud launches the cheapest offering, and startup taints are gone w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -49,12 +49,8 @@ class AutoscaledWorld(Protocol):
     def recorder(self) -> _Recorder: ...
 
 
-class Provisioner(Protocol):
-    """Returns what one pass decides: `objects` returns all objects of a kind, `is_pending` which pods wait."""
-
-    def __call__(
-        self, objects: Callable[[type[Any]], list[Any]], is_pending: Callable[[Pod], bool]
-    ) -> Provisioning: ...
+# What one pass decides, from a function that returns all objects of a kind and one that returns whether a pod waits.
+Provisioner: TypeAlias = Callable[[Callable[[type[Any]], list[Any]], Callable[[Pod], bool]], Provisioning]
 
 
 class KarpenterController(Worker):

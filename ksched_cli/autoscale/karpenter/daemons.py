@@ -8,7 +8,7 @@ NodePool does not meet are gone for all that come later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from ksched_cli.api.workloads import DaemonSet, PodTemplateSpec
 from ksched_cli.autoscale.karpenter.host_ports import HostPortUsage, PodKey, held_ports_of
 from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirements
-from ksched_cli.autoscale.karpenter.resources import Amounts, requests_for_pods
+from ksched_cli.autoscale.karpenter.resources import requests_for_pods
 from ksched_cli.autoscale.karpenter.taints import Taints, untolerated, with_preferences_tolerated
 
 
@@ -89,11 +89,6 @@ def daemon_pods(daemon_sets: Iterable[DaemonSet], pods: Iterable[Pod]) -> list[D
 
 def _created(pod: Pod) -> datetime:
     return datetime.fromisoformat((pod.metadata.creation_timestamp or "0001-01-01T00:00:00Z").replace("Z", "+00:00"))
-
-
-def overhead(daemons: Sequence[DaemonPod]) -> Amounts:
-    """RequestsForPods."""
-    return requests_for_pods(each.pod for each in daemons)
 
 
 def reserved_ports(daemons: Iterable[DaemonPod]) -> HostPortUsage:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from ksched_cli.api.core import Pod
-from ksched_cli.autoscale.karpenter.daemons import DaemonPod, overhead
+from ksched_cli.autoscale.karpenter.daemons import DaemonPod
 from ksched_cli.autoscale.karpenter.host_ports import HostPortUsage, held_ports_of
 from ksched_cli.autoscale.karpenter.pods import PendingPod, Stage
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, LabelRequirements, States
@@ -112,12 +112,7 @@ class ExistingNodes:
         if base is None or (stage.hostname is not None and not stage.hostname.has(name)):
             return None
         for volumes in pod.of.volumes.alternatives or (None,):
-            before: LabelRequirements | None = base
-            if volumes is not None:
-                host = volumes.get(HOSTNAME)
-                if host is not None and not host.has(name):
-                    continue
-                before = self._states.added(base, self._states.numbered(volumes.without(HOSTNAME)), strict=True)
+            before = self._topology.with_volumes(base, volumes, node.host, strict=True)
             if before is not None:
                 found, _ = self._topology.narrowed(pod.of, stage, before, node.host, strict=True)
                 if found is not None:
@@ -139,7 +134,7 @@ def _free(node: StateNode, on_node: NodePods, daemons: Sequence[DaemonPod]) -> d
     taints, labels = node.taints, LabelRequirements.of_labels(node.labels)
     pods = [pod for pod, _ in on_node.pods]
     running = requests_for_pods(pod for pod in pods if is_owned_by(pod, "apps/v1", "DaemonSet"))
-    to_come = subtracted(overhead([each for each in daemons if each.runs_on(taints, labels)]), running)
+    to_come = subtracted(requests_for_pods(each.pod for each in daemons if each.runs_on(taints, labels)), running)
     missing = {name: ResourceAmount(max(each.milli, 0), each.form) for name, each in to_come.items()}
     available = subtracted(node.allocatable, requests_for_pods(pods)) if pods else node.allocatable
     return subtracted(available, missing)

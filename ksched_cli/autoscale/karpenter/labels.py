@@ -45,9 +45,6 @@ class Provider(Struct, frozen=True):
     capacity_types: tuple[str, ...] = ("on-demand", RESERVED, "spot")
     reservation_label: str = ""
 
-    def is_well_known(self, key: str) -> bool:
-        return key in self.well_known
-
 
 def _under(domain: str, names: str) -> Iterator[str]:
     return (f"{domain}/{name}" for name in names.split())

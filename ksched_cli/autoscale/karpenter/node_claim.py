@@ -79,9 +79,14 @@ def template_requirements(pool: NodePool) -> LabelRequirements:
         NODEPOOL: pool.metadata.name,
         f"{reference.api_group}/{reference.kind.lower()}": reference.name,
     }
+    return pool_requirements(pool, labels)
+
+
+def pool_requirements(pool: NodePool, labels: Mapping[str, str]) -> LabelRequirements:
+    """The requirements of the template of a NodePool, with these labels."""
     own = (
         LabelRequirement.of(each.key, each.operator, each.values, each.min_values)
-        for each in template.spec.requirements
+        for each in pool.spec.template.spec.requirements
     )
     return LabelRequirements((*own, *LabelRequirements.of_labels(labels).values()))
 
@@ -217,14 +222,11 @@ class OpenClaims:
         relax_min_values: bool,
     ) -> ClaimPlacement | ClaimRefusal:
         """tryVolumeAlternative."""
-        before = base
-        if volumes is not None:
-            host = volumes.get(HOSTNAME)
-            added = self._states.added(base, self._states.numbered(volumes.without(HOSTNAME)), strict=False)
-            if added is None or (host is not None and not host.has(self._hosts.names[claim.host])):
-                prefix = "incompatible volume requirements, "
-                return ClaimRefusal(lambda: incompatible(base, volumes, self._known, prefix=prefix))
-            before = added
+        before = self._topology.with_volumes(base, volumes, claim.host, strict=False)
+        if before is None:
+            wanted = volumes or LabelRequirements()
+            prefix = "incompatible volume requirements, "
+            return ClaimRefusal(lambda: incompatible(base, wanted, self._known, prefix=prefix))
         state, drawn = self._topology.narrowed(pod.of, stage, before, claim.host, strict=False)
         if state is None:
             # Rules about hosts were compared before; what is left are the domains of the state.

@@ -6,14 +6,13 @@ so what is computed of a pod is computed once for its class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ksched_cli.api.core import Pod, PodAffinityTerm, Taint
+from ksched_cli.api.core import Affinity, Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity, Taint
 from ksched_cli.autoscale.karpenter.host_ports import HeldPort, PodKey, held_ports_of
 from ksched_cli.autoscale.karpenter.instance_types import Mask
 from ksched_cli.autoscale.karpenter.preferences import Wishes
@@ -77,46 +76,28 @@ class Stage:
 class PendingClass:
     """Pods that are equal in all that decides where they can be."""
 
-    def __init__(self, pod: Pod, labels_number: int, volumes: PodVolumes, columns: Columns, pools: PoolWishes) -> None:
-        spec, affinity = pod.spec, pod.spec.affinity
+    def __init__(self, pod: Pod, labels_number: int, volumes: PodVolumes, classes: PendingClasses) -> None:
+        spec = pod.spec
         self.namespace, self.labels = pod.metadata.namespace, pod.metadata.labels
         self.labels_number = labels_number
         self.amounts: Amounts = requests_for_pods([pod])
-        self.requests: Vector = columns.vector(self.amounts)
+        self.requests: Vector = classes.columns.vector(self.amounts)
         self.ports: tuple[HeldPort, ...] = held_ports_of(pod)
         self.volumes = volumes
         self.has_claims = any(each.resources.claims for each in (*spec.containers, *spec.init_containers))
-        together = affinity.pod_affinity if affinity is not None else None
-        apart = affinity.pod_anti_affinity if affinity is not None else None
-        self.required_affinity: tuple[PodAffinityTerm, ...] = (
-            together.required_during_scheduling_ignored_during_execution if together is not None else ()
-        )
-        self.required_anti_affinity: tuple[PodAffinityTerm, ...] = (
-            apart.required_during_scheduling_ignored_during_execution if apart is not None else ()
-        )
+        self.required_affinity, self.required_anti_affinity = required_affinity(pod)
         self.inverse: tuple[TopologyGroup, ...] | None = None
-        self._pools = pools
-        self._stages = [pools.stage(Wishes.of(spec))]
+        self._classes = classes
+        self._stages = [classes.stage(Wishes.of(spec))]
 
     def stage(self, number: int) -> Stage | None:
         """The pod after so many relaxations, None if there is nothing left to give up."""
         while number >= len(self._stages):
-            wishes = self._stages[-1].wishes.relaxed(tolerate_preferences=self._pools.tolerate_preferences)
+            wishes = self._stages[-1].wishes.relaxed(tolerate_preferences=self._classes.tolerate_preferences)
             if wishes is None:
                 return None
-            self._stages.append(self._pools.stage(wishes))
+            self._stages.append(self._classes.stage(wishes))
         return self._stages[number]
-
-
-class PoolWishes:
-    """How all NodePools treat preferences. `tolerate_preferences`: one has a PreferNoSchedule taint."""
-
-    def __init__(self, states: States, *, ignore_preferences: bool, tolerate_preferences: bool) -> None:
-        self._states, self._ignore_preferences = states, ignore_preferences
-        self.tolerate_preferences = tolerate_preferences
-
-    def stage(self, wishes: Wishes) -> Stage:
-        return Stage(wishes, self._states, ignore_preferences=self._ignore_preferences)
 
 
 class PendingPod:
@@ -134,12 +115,19 @@ class PendingPod:
 
 
 class PendingClasses:
-    """The classes of pods of one run."""
+    """The classes of pods of one run, and how all NodePools treat preferences. `tolerate_preferences`: one has a
+    PreferNoSchedule taint."""
 
-    def __init__(self, columns: Columns, pools: PoolWishes) -> None:
-        self._columns, self._pools = columns, pools
+    def __init__(
+        self, columns: Columns, states: States, *, ignore_preferences: bool, tolerate_preferences: bool
+    ) -> None:
+        self.columns, self._states = columns, states
+        self._ignore_preferences, self.tolerate_preferences = ignore_preferences, tolerate_preferences
         self._classes: dict[bytes, PendingClass] = {}
         self._labels: dict[tuple[str, frozenset[tuple[str, str]]], int] = {}
+
+    def stage(self, wishes: Wishes) -> Stage:
+        return Stage(wishes, self._states, ignore_preferences=self._ignore_preferences)
 
     def pending(self, pod: Pod, volumes: PodVolumes) -> PendingPod:
         """The pod with its class. A pod with volumes has a class of its own."""
@@ -148,7 +136,7 @@ class PendingClasses:
         if found is None:
             meta = pod.metadata
             labels = self._labels.setdefault((meta.namespace, frozenset(meta.labels.items())), len(self._labels))
-            found = PendingClass(pod, labels, volumes, self._columns, self._pools)
+            found = PendingClass(pod, labels, volumes, self)
             if not volumes:
                 self._classes[key] = found
         return PendingPod(pod, found)
@@ -168,8 +156,11 @@ def _identity(pod: Pod) -> bytes:
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-def has_required_anti_affinity(pod: Pod) -> Iterable[PodAffinityTerm]:
-    """The required anti-affinity terms of a pod."""
-    affinity = pod.spec.affinity
-    apart = affinity.pod_anti_affinity if affinity is not None else None
-    return apart.required_during_scheduling_ignored_during_execution if apart is not None else ()
+def required_affinity(pod: Pod) -> tuple[tuple[PodAffinityTerm, ...], tuple[PodAffinityTerm, ...]]:
+    """The required terms of affinity and of anti-affinity to other pods."""
+    affinity = pod.spec.affinity or Affinity()
+    together, apart = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAntiAffinity()
+    return (
+        together.required_during_scheduling_ignored_during_execution,
+        apart.required_during_scheduling_ignored_during_execution,
+    )

@@ -7,13 +7,17 @@ up. Go changes a copy of the pod; here `Wishes` are the parts of the pod that ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import (
+    Affinity,
+    NodeAffinityTerms,
     NodeSelectorTerm,
+    PodAffinity,
+    PodAntiAffinity,
     PodSpec,
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
@@ -22,13 +26,7 @@ from ksched_cli.api.core import (
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirement, LabelRequirements
 from ksched_cli.autoscale.karpenter.taints import Tolerations, with_preferences_tolerated
 
-
-class _Weighted(Protocol):
-    @property
-    def weight(self) -> int: ...
-
-
-W = TypeVar("W", bound=_Weighted)
+W = TypeVar("W", PreferredSchedulingTerm, WeightedPodAffinityTerm)
 
 
 class Wishes(Struct, frozen=True, eq=False):
@@ -44,17 +42,16 @@ class Wishes(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, spec: PodSpec) -> Wishes:
-        affinity = spec.affinity
-        node = affinity.node_affinity if affinity is not None else None
-        pods = affinity.pod_affinity if affinity is not None else None
-        anti = affinity.pod_anti_affinity if affinity is not None else None
-        required = node.required_during_scheduling_ignored_during_execution if node is not None else None
+        affinity = spec.affinity or Affinity()
+        node = affinity.node_affinity or NodeAffinityTerms()
+        pods, anti = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAntiAffinity()
+        required = node.required_during_scheduling_ignored_during_execution
         return cls(
             spec.node_selector,
             None if required is None else required.node_selector_terms,
-            _heaviest_first(node.preferred_during_scheduling_ignored_during_execution if node is not None else ()),
-            _heaviest_first(pods.preferred_during_scheduling_ignored_during_execution if pods is not None else ()),
-            _heaviest_first(anti.preferred_during_scheduling_ignored_during_execution if anti is not None else ()),
+            _heaviest_first(node.preferred_during_scheduling_ignored_during_execution),
+            _heaviest_first(pods.preferred_during_scheduling_ignored_during_execution),
+            _heaviest_first(anti.preferred_during_scheduling_ignored_during_execution),
             spec.topology_spread_constraints,
             spec.tolerations,
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -27,7 +27,7 @@ from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget
 from ksched_cli.autoscale.instance_types.catalog import InstanceType, Offering
-from ksched_cli.autoscale.karpenter.daemons import daemon_pods, overhead, reserved_ports
+from ksched_cli.autoscale.karpenter.daemons import daemon_pods, reserved_ports
 from ksched_cli.autoscale.karpenter.decision import PodWithoutNode, Provisioning, new_node, node_labels
 from ksched_cli.autoscale.karpenter.existing_node import ExistingNodes, NodePods
 from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes, Mask
@@ -43,16 +43,21 @@ from ksched_cli.autoscale.karpenter.messages import (
     limit_error,
     truncated_error,
 )
-from ksched_cli.autoscale.karpenter.node_claim import ClaimPlacement, ClaimTemplate, OpenClaims, template_requirements
+from ksched_cli.autoscale.karpenter.node_claim import (
+    ClaimPlacement,
+    ClaimTemplate,
+    OpenClaims,
+    pool_requirements,
+    template_requirements,
+)
 from ksched_cli.autoscale.karpenter.pods import (
     PendingClasses,
     PendingPod,
-    PoolWishes,
     Stage,
-    has_required_anti_affinity,
+    required_affinity,
 )
 from ksched_cli.autoscale.karpenter.preferences import Wishes
-from ksched_cli.autoscale.karpenter.requirements import LabelRequirement, LabelRequirements, States
+from ksched_cli.autoscale.karpenter.requirements import States
 from ksched_cli.autoscale.karpenter.reserved import Reservations
 from ksched_cli.autoscale.karpenter.resources import (
     Amounts,
@@ -60,6 +65,7 @@ from ksched_cli.autoscale.karpenter.resources import (
     ResourceAmount,
     amounts_of,
     requested_resources,
+    requests_for_pods,
     subtracted,
 )
 from ksched_cli.autoscale.karpenter.state import (
@@ -80,7 +86,7 @@ from ksched_cli.autoscale.karpenter.topology import (
     Universe,
     running_pods,
 )
-from ksched_cli.autoscale.karpenter.volumes import ClaimedVolumes, PodVolumes
+from ksched_cli.autoscale.karpenter.volumes import ClaimedVolumes
 
 K = TypeVar("K", bound=Struct)
 # MaxInstanceTypes: a claim is sent with so many types at most.
@@ -148,13 +154,13 @@ class _Run:
         now: datetime | None,
         is_pending: Callable[[Pod], bool],
     ) -> None:
-        self._options, self._now = options, now
-        self._objects = objects
+        self.options, self._now = options, now
+        self.objects = objects
         pods = _listed(objects, Pod)
-        self._pods, self._nodes = pods, _listed(objects, Node)
+        self.pods, self._nodes = pods, _listed(objects, Node)
         every_pool = _listed(objects, NodePool)
-        self._provider = provider_of(pool.spec.template.spec.node_class_ref.api_group for pool in every_pool)
-        self._pools = _by_weight(pool for pool in every_pool if _is_usable(pool))
+        self.provider = provider_of(pool.spec.template.spec.node_class_ref.api_group for pool in every_pool)
+        self.pools = _by_weight(pool for pool in every_pool if _is_usable(pool))
         claims = _listed(objects, NodeClaimObject)
         self._unlaunched = [each.metadata.name for each in claims if not each.status.provider_id]
         self._state = state_nodes(self._nodes, claims)
@@ -162,12 +168,12 @@ class _Run:
         for pod in pods:
             if pod.spec.node_name:
                 self._on_node[pod.spec.node_name].append(pod)
-        self._volumes = ClaimedVolumes(
+        self.volumes = ClaimedVolumes(
             {(each.metadata.namespace, each.metadata.name): each for each in _listed(objects, PersistentVolumeClaim)},
             {each.metadata.name: each for each in _listed(objects, PersistentVolume)},
             {each.metadata.name: each for each in _listed(objects, StorageClass)},
         )
-        self._types, self._offered = types, offered
+        self.types, self.offered = types, offered
         self._is_pending = is_pending
 
     def run(self) -> Provisioning:
@@ -177,23 +183,23 @@ class _Run:
         if self._unlaunched:
             text = f"Karpenter waits for NodeClaim {self._unlaunched[0]}, which has no providerID yet"
             return self._without_pass(decision, (*pending, *moving), "sync", text)
-        if not self._pools:
+        if not self.pools:
             return self._without_pass(decision, (*pending, *moving), "nodepools", NO_NODE_POOLS)
         if not pending and not moving:
             return decision
-        _Solver(self._input(pending, moving), self._options, decision).solve()
+        _Solver(self, [*pending, *moving], decision).solve()
         return decision
 
     def offers(self) -> Iterator[Offer]:
-        solver = _Solver(self._input([], []), self._options, Provisioning())
-        pools = {each.metadata.name: each for each in self._pools}
+        solver = _Solver(self, [], Provisioning())
+        pools = {each.metadata.name: each for each in self.pools}
         for template, rows in solver.usable_types():
             for row in rows:
                 for offering in solver.types.offerings_of(template.state, row):
                     labels = node_labels(
-                        self._types[row].requirements, {key: template.state[key].selectors() for key in template.state}
+                        self.types[row].requirements, {key: template.state[key].selectors() for key in template.state}
                     )
-                    yield Offer(pools[template.name], self._types[row], offering, labels)
+                    yield Offer(pools[template.name], self.types[row], offering, labels)
 
     def _without_pass(self, decision: Provisioning, pods: Iterable[Pod], stage: str, text: str) -> Provisioning:
         for pod in pods:
@@ -203,13 +209,13 @@ class _Run:
     def _pending(self) -> tuple[list[Pod], list[PodWithoutNode], list[str]]:
         """GetPendingPods: the pods that Karpenter places, those that it refuses, and those that it does not look at."""
         found, refused, left = [], [], []
-        for pod in self._pods:
+        for pod in self.pods:
             if pod.spec.node_name:
                 continue
             if not self._is_pending(pod):
                 left.append(_name(pod))
                 continue
-            problems = "; ".join(_pod_problems(pod, self._provider, self._volumes))
+            problems = "; ".join(_pod_problems(pod, self.provider, self.volumes))
             if problems:
                 refused.append(PodWithoutNode(_name(pod), "validate", problems))
             else:
@@ -218,7 +224,7 @@ class _Run:
 
     def _moving(self) -> list[Pod]:
         """CurrentlyReschedulablePods of the nodes that are being deleted."""
-        budgets = BlockingBudgets(_listed(self._objects, PodDisruptionBudget))
+        budgets = BlockingBudgets(_listed(self.objects, PodDisruptionBudget))
         return [
             pod
             for each in self._state
@@ -229,40 +235,25 @@ class _Run:
             and not budgets.is_fully_blocked(pod, self._now)
         ]
 
-    def _input(self, pending: list[Pod], moving: list[Pod]) -> _Input:
-        volumes = {id(pod): self._volumes.of(pod) for pod in (*pending, *moving)}
+    def active_nodes(self) -> list[tuple[StateNode, NodePods]]:
         limits = {
             each.metadata.name: {
                 driver.name: driver.allocatable.count or 0
                 for driver in each.spec.drivers
                 if driver.allocatable is not None
             }
-            for each in _listed(self._objects, CSINode)
+            for each in _listed(self.objects, CSINode)
         }
-        active = [(each, self._node_pods(each, limits)) for each in self._state if not each.is_deleting]
-        return _Input(
-            self._provider,
-            self._pools,
-            self._types,
-            self._offered,
-            [*pending, *moving],
-            volumes,
-            active,
-            self._running_nodes(),
-            self._running_pods({id(pod) for pod in (*pending, *moving) if not volumes[id(pod)].is_missing}),
-            {each.metadata.name: each.metadata.labels for each in _listed(self._objects, Namespace)},
-            _listed(self._objects, DaemonSet),
-            self._pods,
-        )
+        return [(each, self._node_pods(each, limits)) for each in self._state if not each.is_deleting]
 
     def _node_pods(self, state: StateNode, limits: Mapping[str, Mapping[str, int]]) -> NodePods:
         if state.node is None:
             return NodePods()
         name = state.node.metadata.name
-        pods = [(pod, self._volumes.claims_by_driver(pod)) for pod in self._on_node[name] if not is_terminal(pod)]
+        pods = [(pod, self.volumes.claims_by_driver(pod)) for pod in self._on_node[name] if not is_terminal(pod)]
         return NodePods(pods, limits.get(name, {}))
 
-    def _running_nodes(self) -> list[RunningNode]:
+    def running_nodes(self) -> list[RunningNode]:
         """All nodes. Those that Karpenter's state does not have, or that are being deleted, add no domains."""
         active = {
             each.node.metadata.name: each for each in self._state if each.node is not None and not each.is_deleting
@@ -275,49 +266,33 @@ class _Run:
             found.append(RunningNode(node.metadata.name, labels, taints, domains, state is not None))
         return found
 
-    def _running_pods(self, excluded: set[int]) -> RunningPods:
+    def running_pods(self, excluded: set[int]) -> RunningPods:
         names = {each.metadata.name for each in self._nodes}
         known = {each.node.metadata.name for each in self._state if each.node is not None}
-        bound = [pod for pod in self._pods if id(pod) not in excluded and pod.spec.node_name in names]
+        bound = [pod for pod in self.pods if id(pod) not in excluded and pod.spec.node_name in names]
         counted = (pod for pod in bound if not is_terminal(pod) and not is_terminating(pod))
         apart = [
             (pod.metadata.namespace, term, pod.spec.node_name, pod.spec.tolerations)
             for pod in bound
             if not is_terminal(pod) and pod.spec.node_name in known
-            for term in has_required_anti_affinity(pod)
+            for term in required_affinity(pod)[1]
         ]
         return RunningPods(
             running_pods((pod.metadata.namespace, pod.metadata.labels, pod.spec.node_name) for pod in counted), apart
         )
 
 
-class _Input(Struct):
-    """What a pass places pods with."""
-
-    provider: Provider
-    pools: list[NodePool]
-    types: Sequence[InstanceType]
-    offered: Mapping[str, range]
-    pods: list[Pod]
-    volumes: dict[int, PodVolumes]
-    nodes: list[tuple[StateNode, NodePods]]
-    running_nodes: list[RunningNode]
-    running: RunningPods
-    namespaces: dict[str, dict[str, str]]
-    daemon_sets: list[DaemonSet]
-    all_pods: list[Pod]
-
-
 class _Solver:
     """NewScheduler and Solve."""
 
-    def __init__(self, given: _Input, options: Options, decision: Provisioning) -> None:
-        self._options, self._decision = options, decision
-        provider = given.provider
-        daemons = daemon_pods(given.daemon_sets, given.all_pods)
+    def __init__(self, given: _Run, pods: Sequence[Pod], decision: Provisioning) -> None:
+        self._options, self._decision = given.options, decision
+        options, provider, nodes = given.options, given.provider, given.active_nodes()
+        volumes_of = {id(pod): given.volumes.of(pod) for pod in pods}
+        daemons = daemon_pods(_listed(given.objects, DaemonSet), given.pods)
         capacities = [each.capacity for each in given.types]
         columns = Columns(
-            (*capacities, *map(requested_resources, given.pods), *(each.amounts for each in daemons), ("pods",))
+            (*capacities, *map(requested_resources, pods), *(each.amounts for each in daemons), ("pods",))
         )
         self.types = InstanceTypes(given.types, provider, columns)
         states, hosts = States(provider.well_known), Hosts()
@@ -326,20 +301,21 @@ class _Solver:
             Universe([_domains(pool) for pool in given.pools] if given.types else [], self.types),
             states,
             hosts,
-            given.running_nodes,
-            given.running,
-            given.namespaces,
+            given.running_nodes(),
+            given.running_pods({id(pod) for pod in pods if not volumes_of[id(pod)].is_missing}),
+            {each.metadata.name: each.metadata.labels for each in _listed(given.objects, Namespace)},
             provider.well_known,
             ignore_preferences=options.ignore_preferences,
         )
         tolerate = any(
             taint.effect == "PreferNoSchedule" for pool in given.pools for taint in pool.spec.template.spec.taints
         )
-        wishes = PoolWishes(states, ignore_preferences=options.ignore_preferences, tolerate_preferences=tolerate)
-        classes = PendingClasses(columns, wishes)
+        classes = PendingClasses(
+            columns, states, ignore_preferences=options.ignore_preferences, tolerate_preferences=tolerate
+        )
         self._pods = []
-        for pod in given.pods:
-            volumes = given.volumes[id(pod)]
+        for pod in pods:
+            volumes = volumes_of[id(pod)]
             found = classes.pending(pod, volumes)
             self._pods.append(found)
             if not volumes.is_missing:
@@ -347,15 +323,15 @@ class _Solver:
         self._templates = self._usable_templates(given.pools, given.offered, states)
         for template in self._templates:
             own = [each for each in daemons if each.is_compatible(template.taints, template.state, provider.well_known)]
-            template.daemons = overhead(own)
+            template.daemons = requests_for_pods(each.pod for each in own)
             template.daemon_requests = columns.vector(template.daemons)
         for template in self._templates:
             # Once more, since the comparison has changed the pods.
             own = [each for each in daemons if each.is_compatible(template.taints, template.state, provider.well_known)]
             template.ports = reserved_ports(own)
-        for node, _ in given.nodes:
+        for node, _ in nodes:
             self._limits.take_node(node.labels.get(NODEPOOL, ""), node.capacity)
-        self._existing = ExistingNodes(given.nodes, daemons, states, self._topology, hosts, columns)
+        self._existing = ExistingNodes(nodes, daemons, states, self._topology, hosts, columns)
         self._reservations = Reservations(self.types, enabled=options.reserved_capacity)
         self._claims = OpenClaims(self.types, states, self._topology, hosts, self._reservations, provider.well_known)
 
@@ -513,12 +489,7 @@ def _by_weight(pools: Iterable[NodePool]) -> list[NodePool]:
 
 def _domains(pool: NodePool) -> PoolDomains:
     template = pool.spec.template
-    own = (
-        LabelRequirement.of(each.key, each.operator, each.values, each.min_values)
-        for each in template.spec.requirements
-    )
-    labels = LabelRequirements.of_labels(template.metadata.labels)
-    return PoolDomains(LabelRequirements((*own, *labels.values())), template.spec.taints)
+    return PoolDomains(pool_requirements(pool, template.metadata.labels), template.spec.taints)
 
 
 def _pod_problems(pod: Pod, provider: Provider, volumes: ClaimedVolumes) -> Iterable[str]:
@@ -588,28 +559,19 @@ class PoolLimits:
             self._masks.pop(pool, None)
 
 
-class _Queued(Protocol):
-    @property
-    def sort_key(self) -> tuple[int, int, str, str]:
-        """Less cpu, less memory, creation, UID."""
-
-
-P = TypeVar("P", bound=_Queued)
-
-
-class Queue(Generic[P]):
+class Queue:
     """Largest pods first. A pod without a place goes to the end; the queue ends when a whole round places none."""
 
-    def __init__(self, pods: Iterable[P]) -> None:
+    def __init__(self, pods: Iterable[PendingPod]) -> None:
         self._pods = deque(sorted(pods, key=lambda each: each.sort_key))
         self._length_at_push: dict[int, int] = {}
 
-    def pop(self) -> P | None:
+    def pop(self) -> PendingPod | None:
         """The next pod; None when no pod is left, or none made progress since this one was pushed."""
         if not self._pods or self._length_at_push.get(id(self._pods[0])) == len(self._pods):
             return None
         return self._pods.popleft()
 
-    def push(self, pod: P) -> None:
+    def push(self, pod: PendingPod) -> None:
         self._pods.append(pod)
         self._length_at_push[id(pod)] = len(self._pods)

@@ -276,19 +276,24 @@ class TopologyRules:
                 found = allowed if found is None else found & allowed
         return found
 
+    def with_volumes(
+        self, base: LabelRequirements, volumes: LabelRequirements | None, host: int, *, strict: bool
+    ) -> LabelRequirements | None:
+        """The requirements of a node or claim with those of volumes; None if they are not compatible."""
+        if volumes is None:
+            return base
+        on_host = volumes.get(HOSTNAME)
+        if on_host is not None and not on_host.has(self._hosts.names[host]):
+            return None
+        return self._states.added(base, self._states.numbered(volumes.without(HOSTNAME)), strict=strict)
+
     def narrowed(
         self, pod: PendingClass, stage: Stage, base: LabelRequirements, host: int, *, strict: bool
     ) -> tuple[LabelRequirements | None, frozenset[str]]:
         """AddRequirements: the node's requirements with the domains that the rules leave, None if they leave none; and
         the labels whose domain was drawn. `strict`: as for an existing node."""
         domains, drawn = [], []
-        for group, selects in self.matching(pod, stage):
-            if group.is_hostname:
-                if not group.allows_host(host, selects=selects, pod_domains=stage.hostname_strict):
-                    return None, frozenset()
-                continue
-            pod_domains, node_domains = stage.strict.allowed(group.key), base.allowed(group.key)
-            found, is_drawn = group.next_domain(selects=selects, pod_domains=pod_domains, node_domains=node_domains)
+        for group, _, _, found, is_drawn in self._limits(pod, stage, base, host):
             if not found.values:
                 return None, frozenset()
             domains.append(found)
@@ -299,18 +304,25 @@ class TopologyRules:
         narrowed = self._states.added(base, self._states.numbered(LabelRequirements(domains)), strict=strict)
         return narrowed, frozenset(drawn)
 
+    def _limits(
+        self, pod: PendingClass, stage: Stage, base: LabelRequirements, host: int
+    ) -> Iterator[tuple[TopologyGroup, LabelRequirement, LabelRequirement, LabelRequirement, bool]]:
+        """Each rule that binds the pod with the domains that the pod requires, those of the node, those that the rule
+        leaves, and whether they were drawn. A rule about hosts is left out if it allows the host."""
+        for group, selects in self.matching(pod, stage):
+            if not group.is_hostname:
+                pod_domains, node_domains = stage.strict.allowed(group.key), base.allowed(group.key)
+                found, is_drawn = group.next_domain(selects=selects, pod_domains=pod_domains, node_domains=node_domains)
+                yield group, pod_domains, node_domains, found, is_drawn
+            elif not group.allowed_hosts(np.array([host]), selects=selects, pod_domains=stage.hostname_strict)[0]:
+                wanted = stage.hostname_strict or LabelRequirement(HOSTNAME, complement=True)
+                own = LabelRequirement(HOSTNAME, frozenset((self._hosts.names[host],)))
+                yield group, wanted, own, LabelRequirement(HOSTNAME), False
+
     def error(self, pod: PendingClass, stage: Stage, base: LabelRequirements, host: int) -> SchedulingError:
         """Why `narrowed` returns None for a new claim."""
         domains = []
-        for group, selects in self.matching(pod, stage):
-            if group.is_hostname:
-                own = LabelRequirement(HOSTNAME, frozenset((self._hosts.names[host],)))
-                if not group.allows_host(host, selects=selects, pod_domains=stage.hostname_strict):
-                    wanted = stage.hostname_strict or LabelRequirement(HOSTNAME, complement=True)
-                    return self._topology_error(group, wanted, own)
-                continue
-            pod_domains, node_domains = stage.strict.allowed(group.key), base.allowed(group.key)
-            found, _ = group.next_domain(selects=selects, pod_domains=pod_domains, node_domains=node_domains)
+        for group, pod_domains, node_domains, found, _ in self._limits(pod, stage, base, host):
             if not found.values:
                 return self._topology_error(group, pod_domains, node_domains)
             domains.append(found)

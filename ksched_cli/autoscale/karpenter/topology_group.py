@@ -168,15 +168,6 @@ class TopologyGroup:
             return np.where(hosts < known, self.on_host[np.minimum(hosts, known - 1)], 0)
         return self.on_host[hosts]
 
-    def allows_host(self, host: int, *, selects: bool, pod_domains: LabelRequirement | None) -> bool:
-        """The same for one host."""
-        count = int(self.on_host[host]) if host < len(self.on_host) else 0
-        if self.kind == ANTI_AFFINITY:
-            return count == 0
-        if self.kind == SPREAD:
-            return count + selects <= self.max_skew
-        return count > 0 or (selects and not self._is_any_occupied(pod_domains))
-
     def next_domain(
         self, *, selects: bool, pod_domains: LabelRequirement, node_domains: LabelRequirement
     ) -> tuple[LabelRequirement, bool]:
