@@ -33,11 +33,9 @@ from ksched_cli.plan.sweep.run import (
     RowRun,
     SweepExecution,
     SweepRun,
-    SweptCluster,
-    as_document,
-    every_pod,
     sweep_input,
 )
+from ksched_cli.plan.sweep.trials import SweptCluster, as_document, every_pod
 from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.dump import TRACES
 from ksched_cli.sources.loaded import Loaded
@@ -237,12 +235,25 @@ class CurveSweepStats(Struct, frozen=True, rename="camel"):
     peak_mib: float = msgspec.field(name="peakMiB")
 
 
-class CurveSweepResult(Struct, frozen=True):
-    """`curves` are by workload, resource and policy, in the order in which they were given."""
+class RunError(Struct, frozen=True, kw_only=True):
+    """A run that failed."""
 
-    spec: CurveSweepSpec
+    at: Mapping[str, Any]
+    error: str
+
+
+class CurveSweepResult(
+    Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="kind", tag="CurveSweep"
+):
+    """`curves` are means over the seeds, by workload, resource and policy in the order in which they were given."""
+
+    resources: tuple[str, ...]
+    policies: tuple[str, ...]
+    workloads: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    runs: int
     curves: tuple[MeanCurve, ...]
-    errors: tuple[CurveRow, ...]
+    errors: tuple[RunError, ...] = ()
     stats: CurveSweepStats
 
 
@@ -280,7 +291,16 @@ class CurveSweep(RowRun[CurveTask, CurveRow, CurveSweepResult]):
             {policy: round(fmean(each), 3) for policy, each in times.items() if each},
             round(self._peak, 1),
         )
-        return CurveSweepResult(spec, tuple(curves), tuple(row for row in rows if row.error), stats)
+        return CurveSweepResult(
+            resources=spec.resources,
+            policies=tuple(name for name, _ in spec.policies),
+            workloads=spec.workloads,
+            seeds=spec.seeds,
+            runs=len(spec),
+            curves=tuple(curves),
+            errors=tuple(RunError(at=row.at, error=row.error) for row in rows if row.error),
+            stats=stats,
+        )
 
 
 def about_curves(task: CurveTask) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """Runs a sweep: rows are passed on as they come, stored, and added up to a `SweepResult`.
 
 `RowStore` appends rows to a folder, and a later run continues with them: `sweep.json` has the sweep that the rows are
-of, and `rows.jsonl` has one line for each variant. `SweptCluster` is the input under the configurations and minors
-that the sweep tries, as a value that can be sent to workers.
+of, and `rows.jsonl` has one line for each variant.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace as replace_fields
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -24,32 +22,37 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli import __version__
-from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import ConfigError, InputError, KschedError, Problem, UsageError
-from ksched_cli.plan.results.nodes import NodeColumns
+from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, PodOdds, Share
 from ksched_cli.plan.run.checks import check_nodes
 from ksched_cli.plan.run.each import Cores, Executor, InProcess, OnDask, Processes, Spans, SpanTask
 from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
-from ksched_cli.plan.run.options import Configuration, RunOptions, SweepKeywords
-from ksched_cli.plan.sweep.model import Sweep, dimensions_of, read_sweep
+from ksched_cli.plan.run.options import RunOptions, SweepKeywords
+from ksched_cli.plan.sweep.model import dimensions_of, read_sweep
 from ksched_cli.plan.sweep.statistics import (
     OUTCOMES,
     Aggregator,
     FigureRange,
-    SettingSummary,
+    Figures,
     VariantOutcome,
     VariantRow,
     decode_rows,
 )
-from ksched_cli.plan.sweep.trials import SweepTask, VariantEnd, VariantRunner, variant_space
+from ksched_cli.plan.sweep.trials import (
+    SweepTask,
+    SweptCluster,
+    VariantEnd,
+    VariantRunner,
+    as_document,
+    variant_space,
+)
 from ksched_cli.progress import steps
-from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
-    from ksched_cli.autoscale.autoscaler import Karpenter
+    pass
 
 
 ABOUT, ROWS = "sweep.json", "rows.jsonl"
@@ -212,46 +215,39 @@ class SweepStats(Struct, frozen=True, rename="camel"):
     peak_mib: float = msgspec.field(name="peakMiB")
 
 
-class SweepResult(Struct, frozen=True):
-    """`base` is the cluster without any variant, with the nodes of `columns`. `failures` has the worst outcome by the
-    node, zone or other domain that failed. `worst` has the variants that are not safe, the worst first, and
-    `kept` the same in full, where the sweep keeps them."""
+class SweepResult(
+    Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="kind", tag="SweepResult"
+):
+    """`outcome` is the worst of all variants; `base` has the figures of the cluster without any variant. `worst` has
+    the variants that are not safe, the worst first, and `kept` the same in full, where the sweep keeps them. `settings`
+    have the place of each setting, `paretoFront`, `outcomes` and `figures`. `failures`: the worst outcome by the node,
+    zone or other domain that failed."""
 
-    sweep: Sweep
+    name: str
+    outcome: VariantOutcome = msgspec.field(name="result")
+    safe: bool
+    dimensions: Mapping[str, Any]
     product: int
     variants: int
-    base: VariantRow
-    outcomes: Mapping[str, Share]
-    failed: Mapping[str, Share]
+    seed: int | None = None
+    sample: int | None = None
+    base: Figures
+    outcomes: dict[str, Share]
+    failed: dict[str, Share] = msgspec.field(default_factory=dict, name="failedExpectations")
     figures: Mapping[str, FigureRange]
     worst: tuple[VariantRow, ...]
-    kept: tuple[VariantEnd, ...]
+    kept: tuple[VariantEnd | Any, ...] = ()
+    settings: tuple[Mapping[str, Any], ...]
     pods: tuple[PodOdds, ...]
-    settings: tuple[SettingSummary, ...]
-    failures: Mapping[str, VariantOutcome]
-    columns: NodeColumns
+    failures: dict[str, VariantOutcome] = msgspec.field(default_factory=dict, name="worstByFailure")
+    node_table: NodeChanges | Any = None
     coverage: Mapping[str, Any]
     stats: SweepStats
 
     @property
-    def outcome(self) -> VariantOutcome:
-        """The worst of all variants."""
-        return next((each for each in reversed(OUTCOMES) if each in self.outcomes), "safe")
-
-    @property
     def is_drawn(self) -> bool:
         """The variants are some of many that could be drawn, so that shares have an interval."""
-        return bool(self.sweep.orders or self.sweep.ties or self.variants < self.product)
-
-    @property
-    def dimensions(self) -> dict[str, Any]:
-        """Each dimension by the name that it has in a sweep file."""
-        return dimensions_of(self.sweep)
-
-    @property
-    def safe(self) -> bool:
-        """Every variant is safe."""
-        return set(self.outcomes) <= {"safe"}
+        return self.variants < self.product or bool({"orders", "ties"} & self.dimensions.keys())
 
 
 # Called with the number of variants that are done and with that of all.
@@ -401,76 +397,30 @@ class SweepRun(RowRun[SweepTask, VariantRow, SweepResult]):
             round((found.count - self._resumed) / seconds if seconds else 0.0, 1),
             round(self._peak, 1),
         )
+        assert base.row.figures is not None
+        sweep, outcomes = space.sweep, found.outcomes()
         return SweepResult(
-            space.sweep,
-            space.product,
-            found.count,
-            base.row,
-            found.outcomes(),
-            found.failed(),
-            found.figures(),
-            worst,
-            tuple(here.whole(row.variant) for row in worst if space.sweep.keeps_worst and row.outcome != "error"),
-            found.pods(),
-            found.settings(),
-            found.failures(),
-            base.columns,
-            base.coverage,
-            stats,
+            name=sweep.name,
+            outcome=next((each for each in reversed(OUTCOMES) if each in outcomes), "safe"),
+            safe=set(outcomes) <= {"safe"},
+            dimensions=dimensions_of(sweep),
+            product=space.product,
+            variants=found.count,
+            seed=sweep.seed if sweep.sample else None,
+            sample=sweep.sample,
+            base=base.row.figures,
+            outcomes=outcomes,
+            failed=found.failed(),
+            figures=found.figures(),
+            worst=worst,
+            kept=tuple(here.whole(row.variant) for row in worst if sweep.keeps_worst and row.outcome != "error"),
+            settings=found.settings(),
+            pods=found.pods(),
+            failures=found.failures(),
+            node_table=NodeChanges(base.columns, base.columns),
+            coverage=base.coverage,
+            stats=stats,
         )
-
-
-class SweptCluster(Struct, frozen=True):
-    """The cluster with its changes made, its autoscaler, and the options of the scheduler."""
-
-    options: RunOptions
-    loaded: Loaded
-    sweep: Sweep
-    maker: InputMaker
-    autoscaler: Karpenter | None = None
-
-    @classmethod
-    def of(cls, options: RunOptions, source: LoadedInput, sweep: Sweep, maker: InputMaker) -> SweptCluster:
-        """Everything that is for reading is left out: nothing is read again."""
-        kept = replace(
-            options, sources=(), objects=(), filenames=(), edits=(), scenario=None, progress=None, stdin=None
-        )
-        loaded = replace(source.loaded, origins={}, texts={}, paths_in_resources={}, _places={})
-        # The version may come from the cluster.
-        version = source.spec.requested
-        if minor_in(version) is None:
-            version = source.spec.release.version
-        kept = replace(kept, kube_version=version, config=as_document(options.config))
-        return cls(kept, loaded, sweep, maker, source.autoscaler)
-
-    @property
-    def digest(self) -> str:
-        """The same for the same cluster under the same options."""
-        found = sha256()
-        for kind, items in sorted(self.loaded.objects.items(), key=lambda each: each[0].__name__):
-            found.update(kind.__name__.encode())
-            found.update(msgspec.json.encode(sorted(items, key=_name), order="deterministic"))
-        options = self.options
-        plugins = [
-            each if isinstance(each, str) else f"{each.__module__}:{each.__qualname__}" for each in options.plugins
-        ]
-        of_scheduler = (options.config, options.kube_version, options.feature_gates, plugins, options.tie_break)
-        others = (options.seed, options.sampling, options.allow_extenders, options.namespace)
-        found.update(repr((of_scheduler, others)).encode())
-        if self.autoscaler is not None:
-            found.update(msgspec.json.encode((self.autoscaler.types, repr(self.autoscaler.options))))
-        return found.hexdigest()[:32]
-
-    def under(self, grid: int, version: int) -> LoadedInput:
-        """The input with the configuration and the minor of these indexes, -1 for those of the options."""
-        options = self.options
-        if grid >= 0:
-            options = replace(options, config=self.sweep.grid[grid].configuration)
-        if version >= 0:
-            options = replace(options, kube_version=self.sweep.kube_versions[version])
-        spec = self.maker.scheduler_spec(options)
-        source = LoadedInput(self.loaded, spec, self.maker.maker(options), every_pod)
-        return source.with_autoscaler(self.autoscaler)
 
 
 def sweep_input(
@@ -505,20 +455,3 @@ def _check_grid(cluster: SweptCluster) -> None:
             problems |= {str(each): replace_fields(each, source="--grid", line=None) for each in mistake.problems}
     if problems:
         raise ConfigError(problems.values())
-
-
-def _name(item: Any) -> tuple[str, str]:
-    return item.metadata.namespace, item.metadata.name
-
-
-def every_pod(_: object) -> bool:
-    return True
-
-
-def as_document(config: Configuration) -> Mapping[str, Any] | None:
-    """The configuration as a value: workers may not have its file. It has been read without mistakes before."""
-    if config is None or isinstance(config, Mapping):
-        return config
-    (document,) = read_documents(Path(config).read_bytes(), config)
-    value: Mapping[str, Any] = document.value
-    return value

@@ -104,16 +104,6 @@ class FigureRange(Struct, frozen=True):
     most: int
 
 
-class SettingSummary(Struct, frozen=True):
-    """All variants of one setting: one configuration, minor and set of counts. `best`: no other setting is as good or
-    better in all of OBJECTIVES."""
-
-    at: dict[str, Any]
-    outcomes: dict[str, Share]
-    figures: dict[str, FigureRange]
-    best: bool = False
-
-
 class _Sums:
     """Figures added up."""
 
@@ -221,13 +211,16 @@ class Aggregator:
             for total in (results.total(),)
         )
 
-    def settings(self) -> tuple[SettingSummary, ...]:
-        """In the order of their first variants."""
+    def settings(self) -> tuple[dict[str, Any], ...]:
+        """One entry for each configuration, minor and set of counts, in the order of their first variants, as documents
+        have it. `paretoFront`: no other setting is as good or better in all of OBJECTIVES."""
         found = sorted(self._settings.items(), key=lambda each: each[1].first)
         front = _front({key: sums.means() for key, sums in found if sums.count})
-        return tuple(
-            SettingSummary(msgspec.json.decode(key), sums.shares(), sums.ranges(), key in front) for key, sums in found
-        )
+        entries = []
+        for key, sums in found:
+            about = {"paretoFront": key in front, "outcomes": sums.shares(), "figures": sums.ranges()}
+            entries.append({**msgspec.json.decode(key), **msgspec.to_builtins(about)})
+        return tuple(entries)
 
 
 _SETTING_KEYS = ("fail", "order", "tie")

@@ -2,24 +2,29 @@
 
 A variant is a number, and everything about it is computed from the number: random choices need no list (`choice`
 returns a choice of k out of n by its index, `Permutation` a repeatable order of a large range). A `SweepTask` is what
-each worker gets once. A row has what became of the pods that lost their node or looked for one (`SweptPods`), the
-figures of the cluster (`ClusterMeasure`), and the expectations that failed.
+each worker gets once: the variants, and the input under the configurations and minors that they try (`SweptCluster`).
+A row has what became of the pods that lost their node or looked for one (`SweptPods`), the figures of the cluster
+(`ClusterMeasure`), and the expectations that failed.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from hashlib import blake2b
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b, sha256
 from math import comb, isqrt, prod
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import CPU, MEMORY
@@ -38,7 +43,8 @@ from ksched_cli.plan.drain.pods import (
 )
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.run.each import DIED, SpanRunner, error_text
-from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
+from ksched_cli.plan.run.options import Configuration, RunOptions
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.scenario import (
     CheckedExpectation,
@@ -53,6 +59,7 @@ from ksched_cli.plan.settle import KeptOutcomes
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.plan.sweep.statistics import Figures, PodResultWord, SweptPod, VariantOutcome, VariantRow, encode_rows
+from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
@@ -60,6 +67,9 @@ from ksched_cli.whatif.edits.lib.edit import Edit, specs_by_flag
 from ksched_cli.whatif.edits.lib.editor import name_hint, stays_in_a_drain
 from ksched_cli.world.results import Ending, Limits, WorldResult
 from ksched_cli.world.world import World
+
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.autoscaler import Karpenter
 
 # Shares are counted in hundredths of a percent.
 _WHOLE = 10_000
@@ -284,8 +294,7 @@ class VariantRunner:
     the same setting costs its failures only."""
 
     def __init__(self, task: SweepTask) -> None:
-        self._task = task
-        self._variants = task.space.variants()
+        self._task, self._variants = task, task.space
         self._run: VariantRun | None = None
         self._loaded: tuple[int, int] | None = None
 
@@ -457,22 +466,81 @@ def seed_of(seed: int, *parts: object) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
-class SweptInput(Protocol):
-    """The cluster of a sweep. It can be pickled."""
+class SweptCluster(Struct, frozen=True):
+    """The cluster with its changes made, its autoscaler, and the options of the scheduler."""
+
+    options: RunOptions
+    loaded: Loaded
+    sweep: Sweep
+    maker: InputMaker
+    autoscaler: Karpenter | None = None
+
+    @classmethod
+    def of(cls, options: RunOptions, source: LoadedInput, sweep: Sweep, maker: InputMaker) -> SweptCluster:
+        """Everything that is for reading is left out: nothing is read again."""
+        kept = replace(
+            options, sources=(), objects=(), filenames=(), edits=(), scenario=None, progress=None, stdin=None
+        )
+        loaded = replace(source.loaded, origins={}, texts={}, paths_in_resources={}, _places={})
+        # The version may come from the cluster.
+        version = source.spec.requested
+        if minor_in(version) is None:
+            version = source.spec.release.version
+        kept = replace(kept, kube_version=version, config=as_document(options.config))
+        return cls(kept, loaded, sweep, maker, source.autoscaler)
 
     @property
     def digest(self) -> str:
         """The same for the same cluster under the same options."""
+        found = sha256()
+        for kind, items in sorted(self.loaded.objects.items(), key=lambda each: each[0].__name__):
+            found.update(kind.__name__.encode())
+            found.update(msgspec.json.encode(sorted(items, key=_name), order="deterministic"))
+        options = self.options
+        plugins = [
+            each if isinstance(each, str) else f"{each.__module__}:{each.__qualname__}" for each in options.plugins
+        ]
+        of_scheduler = (options.config, options.kube_version, options.feature_gates, plugins, options.tie_break)
+        others = (options.seed, options.sampling, options.allow_extenders, options.namespace)
+        found.update(repr((of_scheduler, others)).encode())
+        if self.autoscaler is not None:
+            found.update(msgspec.json.encode((self.autoscaler.types, repr(self.autoscaler.options))))
+        return found.hexdigest()[:32]
 
     def under(self, grid: int, version: int) -> LoadedInput:
         """The input with the configuration and the minor of these indexes, -1 for those of the options."""
+        options = self.options
+        if grid >= 0:
+            options = replace(options, config=self.sweep.grid[grid].configuration)
+        if version >= 0:
+            options = replace(options, kube_version=self.sweep.kube_versions[version])
+        spec = self.maker.scheduler_spec(options)
+        source = LoadedInput(self.loaded, spec, self.maker.maker(options), every_pod)
+        return source.with_autoscaler(self.autoscaler)
+
+
+def _name(item: Any) -> tuple[str, str]:
+    return item.metadata.namespace, item.metadata.name
+
+
+def every_pod(_: object) -> bool:
+    return True
+
+
+def as_document(config: Configuration) -> Mapping[str, Any] | None:
+    """The configuration as a value: workers may not have its file. It has been read without mistakes before."""
+    if config is None or isinstance(config, Mapping):
+        return config
+    (document,) = read_documents(Path(config).read_bytes(), config)
+    value: Mapping[str, Any] = document.value
+    return value
 
 
 class SweepTask(Struct, frozen=True):
     """The variants and the cluster. `namespace` is where a name is looked for first that comes without one."""
 
     space: VariantSpace
-    source: SweptInput
+    source: SweptCluster
     namespace: str = ""
 
     def runner(self) -> SpanRunner:
@@ -504,14 +572,14 @@ class Variant(Struct, frozen=True):
     coordinates: dict[str, Any]
 
 
-class VariantSpace(Struct, frozen=True):
-    """The product of the dimensions of a sweep, or a sample of it. `domains` has the nodes of each domain that can
-    fail. Failures vary fastest, then tie-breaks and orders, so that neighbours share their setting."""
+class VariantSpace(Struct, frozen=True, dict=True):
+    """The product of the dimensions of a sweep, or a sample of it, by number. `domains` has the nodes of each domain
+    that can fail. Failures vary fastest, then tie-breaks and orders, so that neighbours share their setting."""
 
     sweep: Sweep
     domains: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         sweep = self.sweep
         return (
@@ -527,34 +595,23 @@ class VariantSpace(Struct, frozen=True):
     def product(self) -> int:
         return prod(self.sizes)
 
-    @property
-    def is_sample(self) -> bool:
-        return self.sweep.sample is not None and self.sweep.sample < self.product
-
     def __len__(self) -> int:
         sample = self.sweep.sample
         return self.product if sample is None else min(sample, self.product)
 
-    def variants(self) -> VariantReader:
-        return VariantReader(self)
-
-
-class VariantReader:
-    """Makes the variants of a space from their numbers."""
-
-    def __init__(self, space: VariantSpace) -> None:
-        self._space = space
-        self._sizes = space.sizes
-        self._order = Permutation(space.product, space.sweep.seed) if space.is_sample else None
+    @cached_property
+    def _order(self) -> Permutation | None:
+        """The order from which a sample takes the first variants."""
+        return Permutation(self.product, self.sweep.seed) if len(self) < self.product else None
 
     def __getitem__(self, number: int) -> Variant:
         index = self._order[number] if self._order else number
         digits: list[int] = []
-        for size in reversed(self._sizes):
+        for size in reversed(self.sizes):
             index, digit = divmod(index, size)
             digits.append(digit)
         version, grid, *of_edits, order, tie, failing = reversed(digits)
-        sweep = self._space.sweep
+        sweep = self.sweep
         edits = [each.edits[digit] for each, digit in zip(sweep.edits, of_edits, strict=True)]
         setting = Setting(
             grid if sweep.grid else -1,
@@ -564,11 +621,11 @@ class VariantReader:
             tuple(each for each in edits if each is not None),
         )
         failed = choice(failing, sweep.failing.count) if sweep.failing else ()
-        nodes = tuple(node for each in failed for node in self._space.domains[each][1])
+        nodes = tuple(node for each in failed for node in self.domains[each][1])
         return Variant(number, setting, nodes, self._coordinates(setting, of_edits, failed))
 
     def _coordinates(self, setting: Setting, of_edits: Sequence[int], failed: Sequence[int]) -> dict[str, Any]:
-        sweep = self._space.sweep
+        sweep = self.sweep
         found: dict[str, Any] = {}
         if sweep.kube_versions:
             found["kubeVersion"] = sweep.kube_versions[setting.version]
@@ -581,7 +638,7 @@ class VariantReader:
         if sweep.ties:
             found["tie"] = setting.tie
         if sweep.failing:
-            found["fail"] = [self._space.domains[each][0] for each in failed]
+            found["fail"] = [self.domains[each][0] for each in failed]
         return found
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.errors import counted
-from ksched_cli.plan.sweep.curves import CurveSweep, CurveSweepStats, MeanCurve
+from ksched_cli.plan.sweep.curves import CurveSweep, CurveSweepResult, MeanCurve
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart
 from ksched_cli.report.view.model import (
     Chart,
     Facts,
@@ -29,41 +28,14 @@ _BELOW = 10
 _AT = 100
 
 
-class RunErrorPart(DocumentPart, frozen=True, kw_only=True):
-    at: Mapping[str, Any]
-    error: str
+Document = CurveSweepResult
 
 
-class CurveSweepDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="CurveSweep"):
-    """The means over the seeds, and the runs that failed."""
-
-    resources: Sequence[str]
-    policies: Sequence[str]
-    workloads: Sequence[str] = ()
-    seeds: Sequence[int] = ()
-    runs: int
-    curves: tuple[MeanCurve, ...]
-    errors: tuple[RunErrorPart, ...] = ()
-    stats: CurveSweepStats
+def document(sweep: CurveSweep, options: RenderOptions) -> CurveSweepResult:
+    return sweep.result()
 
 
-Document = CurveSweepDocument
-
-
-def document(sweep: CurveSweep, options: RenderOptions) -> CurveSweepDocument:
-    found = sweep.result()
-    spec = found.spec
-    return CurveSweepDocument.like(
-        spec,
-        policies=[name for name, _ in spec.policies],
-        runs=len(spec),
-        curves=found.curves,
-        errors=tuple(map(RunErrorPart.like, found.errors)),
-        stats=found.stats,
-    )
-
-
-def view(found: CurveSweepDocument) -> View:
+def view(found: CurveSweepResult) -> View:
     """`60 runs: FGD allocates the most of example.com/gpu (95.4 %), 10 seeds`."""
     groups = _groups(found)
     verdict, tone = _verdict(found, groups)
@@ -93,7 +65,7 @@ def _at(at: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in at.items())
 
 
-def _groups(found: CurveSweepDocument) -> list[list[MeanCurve]]:
+def _groups(found: CurveSweepResult) -> list[list[MeanCurve]]:
     """The curves of one workload and resource each."""
     groups: dict[tuple[str, str], list[MeanCurve]] = {}
     for each in found.curves:
@@ -101,7 +73,7 @@ def _groups(found: CurveSweepDocument) -> list[list[MeanCurve]]:
     return list(groups.values())
 
 
-def _verdict(found: CurveSweepDocument, groups: Sequence[Sequence[MeanCurve]]) -> tuple[str, Tone]:
+def _verdict(found: CurveSweepResult, groups: Sequence[Sequence[MeanCurve]]) -> tuple[str, Tone]:
     if found.errors or not groups:
         return "some runs failed", "bad"
     best = [max(group, key=lambda each: each.end) for group in groups]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import field, to_builtins
+from msgspec import structs, to_builtins
 
 from ksched_cli.errors import capitalised, counted, joined
-from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import PodOdds, Share
-from ksched_cli.plan.sweep.run import SweepStats
-from ksched_cli.plan.sweep.statistics import FigureRange, Figures, SettingSummary, VariantRow
+from ksched_cli.plan.sweep.run import SweepResult, SweepRun
+from ksched_cli.plan.sweep.statistics import VariantRow
 from ksched_cli.plan.sweep.trials import VariantEnd
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, omissions
+from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.ends import WorldPart
 from ksched_cli.report.view.model import (
     TONES,
@@ -43,10 +42,6 @@ from ksched_cli.report.view.shared import (
 )
 from ksched_cli.sources.decoding import API_VERSION
 
-if TYPE_CHECKING:
-    from ksched_cli.plan.results.outcomes import PodOdds, Share
-from ksched_cli.plan.sweep.run import SweepRun
-
 _TITLES = {
     "placed": "pods placed",
     "unschedulable": "pods without a node",
@@ -73,57 +68,13 @@ _NOT_OF_PLACE = ("paretoFront", "outcomes", "figures")
 _MOST_PODS, _MOST_NODES, _MOST_BARS = 20, 3, 30
 
 
-class SweepRunDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="SweepResult"):
-    """`settings` have the place of each setting, `paretoFront`, `outcomes` and `figures`."""
-
-    name: str
-    result: str
-    safe: bool
-    dimensions: Mapping[str, Any]
-    product: int
-    variants: int
-    seed: int | None = None
-    sample: int | None = None
-    base: Figures
-    outcomes: dict[str, Share]
-    failed_expectations: dict[str, Share] = field(default_factory=dict)
-    figures: Mapping[str, FigureRange]
-    worst: tuple[VariantRow, ...]
-    kept: tuple[Mapping[str, Any], ...] = ()
-    settings: tuple[Mapping[str, Any], ...]
-    pods: tuple[PodOdds, ...]
-    worst_by_failure: dict[str, str] = field(default_factory=dict)
-    node_table: Any = None
-    coverage: Mapping[str, Any]
-    stats: SweepStats
-
-    @property
-    def is_drawn(self) -> bool:
-        """The variants are some of many that could be drawn, so that shares have an interval."""
-        return self.variants < self.product or bool({"orders", "ties"} & self.dimensions.keys())
+Document = SweepResult
 
 
-Document = SweepRunDocument
-
-
-def document(run: SweepRun, options: RenderOptions) -> SweepRunDocument:
+def document(run: SweepRun, options: RenderOptions) -> SweepResult:
+    """The result, with the kept variants as documents."""
     found = run.result()
-    sample = found.sweep.sample
-    assert found.base.figures is not None
-    return SweepRunDocument.like(
-        found,
-        name=found.sweep.name,
-        result=found.outcome,
-        seed=found.sweep.seed if sample else None,
-        sample=sample or None,
-        base=found.base.figures,
-        failed_expectations=found.failed,
-        kept=tuple(map(variant_document, found.kept)),
-        settings=tuple(map(_setting, found.settings)),
-        worst_by_failure=dict(found.failures),
-        node_table=NodeChanges(found.columns, found.columns),
-        stats=found.stats,
-    )
+    return structs.replace(found, kept=tuple(map(variant_document, found.kept)))
 
 
 def variant_document(end: VariantEnd) -> dict[str, Any]:
@@ -132,20 +83,15 @@ def variant_document(end: VariantEnd) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "SweepVariant", **to_builtins(end.row), **whole}
 
 
-def _setting(each: SettingSummary) -> dict[str, Any]:
-    rest = {"paretoFront": each.best, "outcomes": each.outcomes, "figures": each.figures}
-    return {**each.at, **to_builtins(rest)}
-
-
 # The view
 
 
-def view(found: SweepRunDocument) -> View:
+def view(found: SweepResult) -> View:
     """`12 variants: 6 safe, 1 no place, 5 evict others (9 variants/s, in-process, 1 worker)`."""
     counts = {name: each.variants for name, each in found.outcomes.items()}
     safe = counts.pop("safe", 0)
     others = [results_text(number, name) for name, number in counts.items()][::-1]
-    tone: Tone = "good" if not counts else "warn" if found.result == "evicts others" else "bad"
+    tone: Tone = "good" if not counts else "warn" if found.outcome == "evicts others" else "bad"
     drawn = f", drawn from {found.product:,}" if found.variants < found.product else ""
     stats = found.stats
     speed = f"{stats.variants_per_second:,.0f} variants/s, {stats.executor}, {counted(stats.workers, 'worker')}"
@@ -175,7 +121,7 @@ def view(found: SweepRunDocument) -> View:
     )
 
 
-def _notes(found: SweepRunDocument) -> Iterator[Line]:
+def _notes(found: SweepResult) -> Iterator[Line]:
     if found.variants < found.product:
         drawn = f"{found.variants:,} of {found.product:,}"
         yield Line(f"{drawn} variants were drawn (seed {found.seed or 0}).", place="page")
@@ -201,11 +147,11 @@ def _why(row: VariantRow) -> str:
     return row.error or row.reason or "; ".join(row.failed) or row.outcome
 
 
-def _outcomes(found: SweepRunDocument) -> Iterator[Section]:
+def _outcomes(found: SweepResult) -> Iterator[Section]:
     """A row for each result, of several variants; bars on a page."""
     shown = columns("Result: badge; Variants: number; Share: share; 95 % interval")[: 4 if found.is_drawn else 3]
     named = [(name, each) for name, each in found.outcomes.items()]
-    named += [(f"failed: {text}", each) for text, each in found.failed_expectations.items()]
+    named += [(f"failed: {text}", each) for text, each in found.failed.items()]
     if found.variants > 1:
         rows = [[name, each.variants, each.share, each.interval_text][: len(shown)] for name, each in named]
         tones: Mapping[str, Tone] = {**TONES, **{name: "bad" for name, _ in named if name not in found.outcomes}}
@@ -217,13 +163,13 @@ def _outcomes(found: SweepRunDocument) -> Iterator[Section]:
     yield Section("outcomes", "How often each result occurs", Bars(bars, 1.0, RESULT_COLOURS), place="page")
 
 
-def _share(each: Share, found: SweepRunDocument) -> str:
+def _share(each: Share, found: SweepResult) -> str:
     """The number of variants, and the 95 % interval if the variants were drawn."""
     interval = f" ({100 * each.low:.1f} to {100 * each.high:.1f} %)" if found.is_drawn else ""
     return f"{each.variants:,}, {100 * each.share:.1f} %{interval}"
 
 
-def _figures(found: SweepRunDocument) -> list[Section]:
+def _figures(found: SweepResult) -> list[Section]:
     """The figures, except those that are 0 in every variant and in the base. Of one variant, before and after."""
     base = to_builtins(found.base)
     names = [name for name, each in found.figures.items() if each.most or base[name]]
@@ -246,9 +192,9 @@ def _amount(name: str, value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
-def _map(found: SweepRunDocument) -> list[Section]:
+def _map(found: SweepResult) -> list[Section]:
     """The map of the nodes, coloured by the worst result of the variants in which each node fails."""
-    worst = found.worst_by_failure
+    worst = found.failures
     if not worst:
         return []
     nodes = nodes_of(found.node_table)
@@ -263,7 +209,7 @@ def _map(found: SweepRunDocument) -> list[Section]:
     return [node_map(found.node_table, f"{intro}which the node fails.", groups)]
 
 
-def _settings(found: SweepRunDocument) -> Iterator[Section]:
+def _settings(found: SweepResult) -> Iterator[Section]:
     """One row for each setting, and bars of the share of safe variants on a page."""
     settings = found.settings
     if len(settings) < 2:
@@ -316,7 +262,7 @@ def _worst(worst: Sequence[VariantRow]) -> list[Section]:
     return [Section("worst", "Worst variants", Table(shown, rows, tones))] if rows else []
 
 
-def _pods(found: SweepRunDocument) -> Iterator[Section]:
+def _pods(found: SweepResult) -> Iterator[Section]:
     """Of one variant, every pod to which something happens; of several, the pods whose result or node differs between
     them, those most often without a node first."""
     if found.variants == 1:
@@ -343,7 +289,7 @@ def _pod_row(each: PodOdds, *, drawn: bool) -> list[Any]:
     return [each.pod, each.variants, without.share, *([without.interval_text] if drawn else []), nodes + more]
 
 
-def _dimensions(found: SweepRunDocument) -> Iterator[tuple[str, str]]:
+def _dimensions(found: SweepResult) -> Iterator[tuple[str, str]]:
     for name, values in found.dimensions.items():
         several = isinstance(values, list) and values
         yield capitalised(name), joined([_value(each) for each in values]) if several else _value(values)

@@ -25,7 +25,7 @@ def space(nodes: int = 4, **words: Any) -> VariantSpace:
 
 
 def at(found: VariantSpace) -> list[dict[str, Any]]:
-    variants = found.variants()
+    variants = found
     return [variants[number].coordinates for number in range(len(found))]
 
 
@@ -42,7 +42,7 @@ def test_dimensions_multiply_and_failures_vary_fastest() -> None:
 def test_pairs_of_zones_fail_with_all_their_nodes() -> None:
     found = space(4, fail="zone:2")
     assert len(found) == 1
-    variant = found.variants()[0]
+    variant = found[0]
     assert variant.coordinates == {"fail": ["zone-0", "zone-1"]}
     assert sorted(variant.failing) == ["node-0", "node-1", "node-2", "node-3"]
 
@@ -56,18 +56,18 @@ def test_one_domain_fails_by_name(fail: str, nodes: tuple[str, ...]) -> None:
     items[0]["metadata"]["labels"]["pool"] = "a"
     found = variant_space(read_sweep(None, {"fail": fail}), load_dump((), objects=items))
     assert len(found) == 1
-    assert found.variants()[0].failing == nodes
+    assert found[0].failing == nodes
     assert str(found.sweep.failing).endswith(fail.removeprefix("label="))
 
 
 def test_a_range_of_edits_has_an_edit_for_each_number() -> None:
     found = space(2, add_node="cpu=4=0..2", scale="deployment/web=1..2")
     assert at(found)[1] == {"addNode": {"cpu=4": 0}, "scale": {"deployment/web": 2}}
-    assert [str(edit) for edit in found.variants()[5].setting.edits] == [
+    assert [str(edit) for edit in found[5].setting.edits] == [
         "--add-node new-node=2",
         "--scale deployment/web=2",
     ]
-    assert [str(edit) for edit in found.variants()[0].setting.edits] == ["--scale deployment/web=1"]
+    assert [str(edit) for edit in found[0].setting.edits] == ["--scale deployment/web=1"]
 
 
 def test_a_sample_draws_each_variant_at_most_once_and_follows_the_seed() -> None:

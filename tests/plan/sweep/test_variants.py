@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.errors import ConfigError, KschedError
 from ksched_cli.plan.sweep.statistics import VariantRow
-from ksched_cli.plan.sweep.trials import VariantEnd, seed_of
+from ksched_cli.plan.sweep.trials import VariantEnd, VariantRunner, seed_of
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.lanes import sampled
@@ -34,9 +34,11 @@ def rows(**words: Any) -> list[VariantRow]:
 
 
 def test_the_base_is_the_cluster_as_it_settles() -> None:
-    base = Simulator.load(ITEMS).sweep(ties=1).result().base
+    run = Simulator.load(ITEMS).sweep(ties=1)
+    base = VariantRunner(run._task).base().row
     assert placed(base) == placements(Simulator.load(ITEMS))
     assert base.figures is not None
+    assert base.figures == run.result().base
     assert base.variant == -1
     assert base.figures.unschedulable == len(Simulator.load(ITEMS).settle().unplaced)
 
