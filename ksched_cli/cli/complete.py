@@ -14,13 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.cli.help_layout import Command, Option, commands_of
+from ksched_cli.cli.help_layout import choices_of, short_text
 
-HIDDEN = "__complete"
 # Before the words, for shells that drop an empty word at the end.
 TYPING = "--typing="
 NO_FILES, FILES, NO_SPACE = 4, 0, 6
 
+# Metavars begin with what the value begins with: NODE, NODE=N, NAMESPACE, POD, KIND/NAME of a workload, X.Y of a minor.
+_METAVAR = re.compile(r"\[?(NODE|NAMESPACE|POD|KIND/NAME|X\.Y|TOPIC)\b")
+_KIND_OF = {"KIND/NAME": "workload", "X.Y": "minor"}
+_FILE = re.compile(r"\[?(FILE|SOURCE|DIR|CHART|DOCUMENT|TEMPLATE|\w+\.yaml)\b")
 _KINDS = {"node": ("Node",), "namespace": ("Namespace",), "pod": ("Pod",)}
 _WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _OWNERS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
@@ -37,11 +40,12 @@ class Completion(Struct, frozen=True):
 
 
 class _Typed(Struct, frozen=True):
-    """Where the words have led: the command, what its options were given, and the option that waits for its value."""
+    """Where the words have led: click's command, what its options were given, and the option that waits for its
+    value."""
 
-    command: Command
+    command: Any
     given: tuple[tuple[str, str], ...]
-    waiting: Option | None
+    waiting: Any
 
     def of(self, *names: str) -> list[str]:
         return [value for name, value in self.given if name in names]
@@ -52,24 +56,29 @@ def complete(words: Sequence[str], root: Any) -> Completion:
     if words and words[0].startswith(TYPING):
         words = [*words[1:], words[0].removeprefix(TYPING)]
     *before, current = words or [""]
-    typed = _read(before, {command.path: command for command in commands_of(root)})
-    option, prefix = typed.waiting, ""
+    typed = _read(before, root)
+    command, option, prefix = typed.command, typed.waiting, ""
     if option is None and current.startswith("--") and "=" in current:
         name, _, current = current.partition("=")
-        option, prefix = typed.command.option(name), f"{name}="
+        option, prefix = _options(command).get(name), f"{name}="
     if option is not None:
         return _of_value(option, typed, prefix, current)
     if current.startswith("-"):
-        found = [
-            (name, each.about) for each in typed.command.options for name in each.names if _is_whole(name, current)
-        ]
-        return Completion(tuple(f"{name}\t{about}" for name, about in found), NO_FILES)
-    about = typed.command.about
-    found = [(name, about.get(name, "")) for name in typed.command.next_words]
-    found += [(name, "") for name in _names(typed.command.names, typed, current)]
-    directive = FILES if typed.command.files else NO_FILES
-    candidates = (f"{name}\t{text}" if text else name for name, text in found if name.startswith(current))
-    return Completion(tuple(candidates), directive)
+        found = [(name, each.help or "") for name, each in _options(command).items()]
+        found += [("-h", _SHOWS_HELP), ("--help", _SHOWS_HELP)]
+        return Completion(
+            tuple(f"{name}\t{short_text(text)}" for name, text in found if _is_whole(name, current)), NO_FILES
+        )
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    found = [(name, each.short_help or each.help or "") for name, each in getattr(command, "commands", {}).items()]
+    found += [(value, "") for each in arguments for value in choices_of(each)]
+    found += [(name, "") for each in arguments for name in _names(kind_of(each), typed, current)]
+    directive = FILES if any(map(_is_file, arguments)) else NO_FILES
+    shown = ((name, short_text(text)) for name, text in found if name.startswith(current))
+    return Completion(tuple(f"{name}\t{text}" if text else name for name, text in shown), directive)
+
+
+_SHOWS_HELP = "Show the help"
 
 
 def _is_whole(name: str, current: str) -> bool:
@@ -77,30 +86,46 @@ def _is_whole(name: str, current: str) -> bool:
     return name.startswith(current) and (current != "-" or name.startswith("--"))
 
 
-def _read(words: Sequence[str], commands: dict[str, Command]) -> _Typed:
-    command, given = commands[""], []
-    waiting: Option | None = None
+def _options(command: Any) -> dict[str, Any]:
+    """The options of click's command by each of their names."""
+    options = (each for each in command.params if each.param_type_name == "option")
+    return {name: each for each in options for name in (*each.opts, *each.secondary_opts)}
+
+
+def _read(words: Sequence[str], command: Any) -> _Typed:
+    given: list[tuple[str, str]] = []
+    waiting: Any = None
     for word in words:
         if waiting is not None:
-            given += [(name, word) for name in waiting.names]
+            given += [(name, word) for name in waiting.opts]
             waiting = None
             continue
         name, equals, value = word.partition("=")
-        option = command.option(name)
+        option = _options(command).get(name)
         if option is not None and equals:
-            given += [(name, value) for name in option.names]
+            given += [(name, value) for name in option.opts]
         elif option is not None:
-            waiting = option if option.takes_value else None
+            waiting = None if getattr(option, "is_flag", False) else option
         else:
-            command = commands.get(f"{command.path} {word}".strip(), command)
+            command = getattr(command, "commands", {}).get(word, command)
     return _Typed(command, tuple(given), waiting)
 
 
-def _of_value(option: Option, typed: _Typed, prefix: str, current: str) -> Completion:
-    values = [*option.values, *_names(option.kind, typed, current, counted="--scale" in option.names)]
+def _of_value(option: Any, typed: _Typed, prefix: str, current: str) -> Completion:
+    values = [*choices_of(option), *_names(kind_of(option), typed, current, counted="--scale" in option.opts)]
     found = [each for each in values if each.startswith(current)]
-    directive = FILES if option.files else NO_SPACE if found and found[0].endswith("=") else NO_FILES
-    return Completion(tuple(f"{prefix}{each}\t{option.about}" for each in found), directive)
+    directive = FILES if _is_file(option) else NO_SPACE if found and found[0].endswith("=") else NO_FILES
+    return Completion(tuple(f"{prefix}{each}\t{short_text(option.help or '')}" for each in found), directive)
+
+
+def kind_of(param: Any) -> str:
+    """The kind of object that the value of click's parameter names."""
+    found = _METAVAR.match(param.metavar or "")
+    return _KIND_OF.get(found[1], found[1].lower()) if found else ""
+
+
+def _is_file(param: Any) -> bool:
+    return bool(_FILE.match(param.metavar or ""))
 
 
 def _names(kind: str, typed: _Typed, current: str, *, counted: bool = False) -> Iterator[str]:

@@ -1,8 +1,7 @@
 """The classes of commands: the layout of their help, and how they read the values of their options.
 
 The help has what a command is for, examples, its options in groups, and notes, as wide as the terminal. Options that
-are used every day have a line each. The others of a group are named; `ksched help options` describes all. `commands_of`
-lists all commands with their options and values, for that page and for shell completion.
+are used every day have a line each. The others of a group are named; `ksched help options` describes all.
 
 typer from 0.29 on reads every value with a pydantic model. Importing pydantic and making these models takes 70 ms, as
 long as the rest of the start. The values of this program are texts, numbers, flags and words to choose from: they are
@@ -15,8 +14,7 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence, Set
 from enum import Enum, StrEnum
 from typing import Any, get_args, get_origin
 
@@ -205,94 +203,14 @@ def all_options(commands: dict[str, Any], width: int) -> Iterator[str]:
                 yield from _described(key[0], key[1], width)
 
 
-# Metavars begin with what the value begins with: NODE, NODE=N, NAMESPACE, POD, KIND/NAME of a workload, X.Y of a minor.
-_KINDS = re.compile(r"\[?(NODE|NAMESPACE|POD|KIND/NAME|X\.Y|TOPIC)\b")
-_KIND_OF = {"KIND/NAME": "workload", "X.Y": "minor"}
-_FILES = re.compile(r"\[?(FILE|SOURCE|DIR|CHART|DOCUMENT|TEMPLATE|\w+\.yaml)\b")
 # The end of the first sentence, or of a first part that is long enough.
 _END = re.compile(r"(?<=[.;]) |(?<=.{18}): ")
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option with the `values` to choose from, or the `kind` of object that it names. `files`: the value is a
-    file."""
-
-    names: tuple[str, ...]
-    values: tuple[str, ...] = ()
-    kind: str = ""
-    takes_value: bool = False
-    files: bool = False
-    about: str = ""
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command under its path ("config view"; "" is ksched itself) with what may follow it. `names`: the kind of
-    object that its arguments name; `files`: its arguments are files. `about`: what each subcommand does."""
-
-    path: str
-    commands: tuple[str, ...]
-    arguments: tuple[str, ...]
-    options: tuple[Option, ...]
-    names: str = ""
-    files: bool = False
-    about: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def next_words(self) -> tuple[str, ...]:
-        """The subcommands and the values of arguments."""
-        return (*self.commands, *self.arguments)
-
-    def option(self, name: str) -> Option | None:
-        return next((option for option in self.options if name in option.names), None)
-
-
-def commands_of(command: Any, path: str = "") -> Iterator[Command]:
-    """`command` is click's, of the whole program or of a part of it."""
-    children = {name: child for name, child in getattr(command, "commands", {}).items() if not child.hidden}
-    options = [_option(param) for param in command.params if param.param_type_name == "option"]
-    options.append(Option(("-h", "--help"), about="Show the help"))
-    arguments = [param for param in command.params if param.param_type_name == "argument"]
-    choices = tuple(value for param in arguments for value in choices_of(param))
-    kinds = [kind for param in arguments if (kind := _kind(param))]
-    yield Command(
-        path,
-        tuple(children),
-        choices,
-        tuple(options),
-        kinds[0] if kinds else "",
-        any(map(_is_file, arguments)),
-        {name: short_text(child.short_help or child.help or "") for name, child in children.items()},
-    )
-    for name, child in children.items():
-        yield from commands_of(child, f"{path} {name}".strip())
-
-
-def _option(param: Any) -> Option:
-    return Option(
-        (*param.opts, *param.secondary_opts),
-        choices_of(param),
-        _kind(param),
-        not getattr(param, "is_flag", False),
-        _is_file(param),
-        short_text(param.help or ""),
-    )
 
 
 def short_text(text: str) -> str:
     """The first sentence, in one line and without its full stop."""
     first: str = _END.split(" ".join(text.split()))[0]
     return first.rstrip(".;")
-
-
-def _kind(param: Any) -> str:
-    found = _KINDS.match(getattr(param, "metavar", None) or "")
-    return _KIND_OF.get(found[1], found[1].lower()) if found else ""
-
-
-def _is_file(param: Any) -> bool:
-    return bool(_FILES.match(getattr(param, "metavar", None) or ""))
 
 
 def choices_of(param: Any) -> tuple[str, ...]:

@@ -72,6 +72,12 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
                 ["explain", *EKS, "deployment/check"], ["deployment/checkout"], ":4", id="a workload to explain"
             ),
             pytest.param(["explain", *EKS, "-n", "data", "db-"], ["db-0", "db-1", "db-2"], ":4", id="pods of -n"),
+            pytest.param(
+                ["explain", *EKS, "-n", "data", "-n", "shop", "deployment/"],
+                ["deployment/api", "deployment/cart", "deployment/checkout", "deployment/search", "deployment/web"],
+                ":4",
+                id="workloads of the last -n",
+            ),
             pytest.param(["help", "edi"], ["edits"], ":4", id="a page"),
             pytest.param([], None, ":4", id="nothing typed at all"),
             pytest.param(

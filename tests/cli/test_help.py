@@ -8,29 +8,31 @@ import shlex
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from ksched_cli.cli.help_layout import RARE, commands_of, option_names
+from ksched_cli.cli.help_layout import RARE, option_names
 from ksched_cli.cli.main import EVERY, program_with, run
 from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT
 from tests.running import Ksched
 
 PROGRAM = program_with(EVERY)
-COMMANDS = {each.path: each for each in commands_of(PROGRAM)}
-LEAVES = [path for path, each in COMMANDS.items() if not each.commands]
+
+
+def commands_of(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from commands_of(child, f"{path} {name}".strip())
+
+
+COMMANDS = dict(commands_of(PROGRAM))
+LEAVES = [path for path, each in COMMANDS.items() if not hasattr(each, "commands")]
 # Nothing can be said to it that an example would show.
 WITHOUT_EXAMPLES = {"version"}
 MANUAL = (ROOT / "ksched_cli" / "help" / "commands.md").read_text()
-
-
-def click_command(path: str) -> Any:
-    found: Any = PROGRAM
-    for word in path.split():
-        found = found.commands[word]
-    return found
 
 
 def shown_help(path: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -44,9 +46,8 @@ def test_help_fits_80_columns_and_names_every_option_with_what_it_does(
 ) -> None:
     text = shown_help(path, capsys)
     assert all(len(line) <= 80 for line in text.splitlines())
-    for option in COMMANDS[path].options:
-        assert option.names[-1] in text
-    for param in click_command(path).params:
+    for param in COMMANDS[path].params:
+        assert param.param_type_name == "argument" or [*param.opts, *param.secondary_opts][-1] in text
         assert param.help, f"{path}: {param.name} has no help"
 
 
@@ -57,7 +58,7 @@ def test_help_has_at_most_90_lines_and_each_option_in_a_line_has_a_text(
     lines = shown_help(path, capsys).splitlines()
     assert len(lines) <= 90
     text = "\n".join(lines)
-    for param in click_command(path).params:
+    for param in COMMANDS[path].params:
         if param.param_type_name == "option" and not (param.rich_help_panel or "").endswith(RARE):
             # The names, and behind them or in the next line what the option does.
             assert re.search(rf"^  {re.escape(option_names(param, short=True))}( \S+)?(  +|\n {{32}})\S", text, re.M)
@@ -65,7 +66,7 @@ def test_help_has_at_most_90_lines_and_each_option_in_a_line_has_a_text(
 
 @pytest.mark.parametrize("path", [path for path in LEAVES if path not in WITHOUT_EXAMPLES])
 def test_help_has_examples_of_the_command_and_they_can_be_run(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    command = click_command(path)
+    command = COMMANDS[path]
     text = f"{command.help}\n{command.epilog or ''}"
     _, found, after = text.partition("Examples:")
     assert found
@@ -106,8 +107,9 @@ def test_the_manual_has_rows_for_these_commands_only() -> None:
 def test_options_that_the_manuals_table_names_are_there() -> None:
     for row in re.findall(r"^\| `ksched ([^|]+)\|", MANUAL, re.MULTILINE):
         for part in re.findall(r"(?<![\w-])(--[a-z][a-z-]+|-[a-zA-Z])\b", row):
-            command = COMMANDS[re.split(r"[ `]", row)[0]]
-            assert command.option(part), f"ksched {command.path} has no {part}"
+            path = re.split(r"[ `]", row)[0]
+            names = {name for each in COMMANDS[path].params for name in (*each.opts, *each.secondary_opts)}
+            assert part in names | {"-h", "--help"}, f"ksched {path} has no {part}"
 
 
 def test_the_list_of_commands_tells_what_each_does(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,10 +160,14 @@ def test_help_options_describes_every_option_of_every_command(ksched: Ksched) ->
     text = " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 80
     for path in LEAVES:
-        for param in click_command(path).params if " " not in path else ():
+        for param in COMMANDS[path].params if " " not in path else ():
             if param.param_type_name == "option":
                 assert param.opts[-1] in text
                 assert " ".join(param.help.split()) in text, param.opts
+    # An option of one command alone is described once, under the name of the command.
+    assert shown.count("  --mix A=3,B=1") == 1
+    own = shown.partition("\ncapacity:\n")[2].partition("\n\n")[0]
+    assert "  --mix A=3,B=1" in own
 
 
 def test_help_edits_has_every_edit_in_its_order(ksched: Ksched) -> None:

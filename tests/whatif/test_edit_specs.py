@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.cli.help_layout import commands_of
+from ksched_cli.cli.complete import kind_of
 from ksched_cli.cli.main import EVERY, program_with
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator
@@ -20,7 +20,7 @@ from tests.whatif.edit_stub import STUB, stub
 
 SPECS = [pytest.param(spec, id=spec.flag) for spec in edit_specs()]
 OFFERING = ("simulate", "capacity", "drain", "diff", "check", "explain")
-COMMANDS = {each.path: each for each in commands_of(program_with(EVERY))}
+COMMANDS = program_with(EVERY).commands
 
 
 def test_every_module_of_the_folder_declares_edits() -> None:
@@ -36,17 +36,16 @@ def test_every_module_of_the_folder_declares_edits() -> None:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("command", OFFERING)
 def test_every_command_with_edits_has_the_option(spec: EditSpec, command: str) -> None:
-    option = COMMANDS[command].option(f"--{spec.flag}")
-    assert option is not None
-    assert option.takes_value
+    (option,) = (each for each in COMMANDS[command].params if f"--{spec.flag}" in each.opts)
+    assert not option.is_flag
     kinds = {"NODE": "node", "KIND/NAME": "workload"}
-    assert option.kind == next((kind for word, kind in kinds.items() if spec.metavar.startswith(word)), "")
+    assert kind_of(option) == next((kind for word, kind in kinds.items() if spec.metavar.startswith(word)), "")
 
 
 @pytest.mark.parametrize("command", OFFERING)
 def test_the_options_are_listed_in_the_order_in_which_the_edits_are_made(command: str) -> None:
     flags = [f"--{spec.flag}" for spec in edit_specs()]
-    names = [name for option in COMMANDS[command].options for name in option.names]
+    names = [name for param in COMMANDS[command].params for name in param.opts]
     assert [name for name in names if name in flags] == flags
 
 
