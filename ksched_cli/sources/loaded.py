@@ -1,8 +1,8 @@
 """The objects that were read, before they become a cluster: the value that every source returns.
 
 With it are the codes of problems of the input, the labels of objects that stand for a custom resource, and what scales:
-the bounds of workloads (HorizontalPodAutoscalers, KEDA ScaledObjects) and the nodes that autoscalers can add
-(Karpenter's NodePools and NodeClaims, groups of Cluster API). Metrics are not read.
+the bounds of workloads (HorizontalPodAutoscalers, KEDA ScaledObjects) and the groups of nodes of Cluster API, which
+cluster-autoscaler enlarges. Metrics are not read.
 """
 
 from __future__ import annotations
@@ -107,14 +107,12 @@ _MOST = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 _RESOURCES = {"cpu": "cpu", "memory": "memory", "ephemeral-disk": "ephemeral-storage", "maxPods": "pods"}
 _ZONE = "topology.kubernetes.io/zone"
 _TYPE = "node.kubernetes.io/instance-type"
-_CAPACITY_TYPE = "karpenter.sh/capacity-type"
 
 
 class NodeGroup(Struct, frozen=True):
-    """A group of nodes that an autoscaler enlarges. `types` are the instance types that a NodePool allows; without
-    `resources` a catalog must have their sizes. `most` is the number of nodes that it may add."""
+    """A group of nodes that an autoscaler enlarges. `types` are the instance types that it allows; without `resources`
+    a catalog must have their sizes. `most` is the number of nodes that it may add."""
 
-    kind: str
     name: str
     types: tuple[str, ...] = ()
     zones: tuple[str, ...] = ()
@@ -123,10 +121,6 @@ class NodeGroup(Struct, frozen=True):
     taints: tuple[Taint, ...] = ()
     most: int | None = None
     spot: bool = False
-
-    @property
-    def label(self) -> str:
-        return f"{self.kind} {self.name}"
 
 
 # Karpenter's flags that decide (pkg/operator/options). An environment variable sets a flag that is not given.
@@ -186,55 +180,11 @@ def _flags(words: Iterable[str], known: Collection[str]) -> dict[str, str]:
 
 
 def node_group_of(unknown: UnknownKind) -> NodeGroup | None:
-    """The node group in the object, or None."""
-    group = unknown.api_version.partition("/")[0]
-    if group == "karpenter.sh" and unknown.kind == "NodePool":
-        return _node_pool(document_of(unknown))
-    if group == "karpenter.sh" and unknown.kind == "NodeClaim":
-        return _node_claim(document_of(unknown))
-    if group == "cluster.x-k8s.io" and unknown.kind in ("MachineDeployment", "MachineSet", "MachinePool"):
-        return _machines(unknown.kind, document_of(unknown))
-    return None
-
-
-def _node_pool(document: Mapping[str, Any]) -> NodeGroup:
-    template = object_at(object_at(document, "spec"), "template")
-    spec, labels = object_at(template, "spec"), _texts(object_at(object_at(template, "metadata"), "labels"))
-    wanted = {
-        str(each.get("key")): tuple(map(str, each.get("values") or ()))
-        for each in _list(spec, "requirements")
-        if each.get("operator") == "In"
-    }
-    single = {key: values[0] for key, values in wanted.items() if len(values) == 1 and key not in (_ZONE, _TYPE)}
-    name = str(object_at(document, "metadata").get("name") or "")
-    return NodeGroup(
-        "NodePool",
-        name,
-        wanted.get(_TYPE, ()),
-        wanted.get(_ZONE, ()),
-        labels={"karpenter.sh/nodepool": name, **single, **labels},
-        taints=tuple(_taints(spec)),
-        spot=wanted.get(_CAPACITY_TYPE) == ("spot",),
-    )
-
-
-def _node_claim(document: Mapping[str, Any]) -> NodeGroup:
-    metadata, status = object_at(document, "metadata"), object_at(document, "status")
-    labels = _texts(object_at(metadata, "labels"))
-    own = {key: each for key, each in labels.items() if key not in (_ZONE, _TYPE)}
-    return NodeGroup(
-        "NodeClaim",
-        str(metadata.get("name") or ""),
-        (labels[_TYPE],) if _TYPE in labels else (),
-        (labels[_ZONE],) if _ZONE in labels else (),
-        _texts(object_at(status, "allocatable") or object_at(status, "capacity")),
-        own,
-        tuple(_taints(object_at(document, "spec"))),
-        spot=labels.get(_CAPACITY_TYPE) == "spot",
-    )
-
-
-def _machines(kind: str, document: Mapping[str, Any]) -> NodeGroup | None:
+    """The node group of Cluster API in the object, or None. Those of Karpenter are typed (`api.karpenter`)."""
+    kind, group = unknown.kind, unknown.api_version.partition("/")[0]
+    if group != "cluster.x-k8s.io" or kind not in ("MachineDeployment", "MachineSet", "MachinePool"):
+        return None
+    document = document_of(unknown)
     metadata, spec = object_at(document, "metadata"), object_at(document, "spec")
     notes = _texts(object_at(metadata, "annotations"))
     resources = {name: notes[_CAPACITY + key] for key, name in _RESOURCES.items() if _CAPACITY + key in notes}
@@ -252,7 +202,7 @@ def _machines(kind: str, document: Mapping[str, Any]) -> NodeGroup | None:
     taints = tuple(_taint(each) for each in notes.get(f"{_CAPACITY}taints", "").split(",") if each.strip())
     name, kind_of_node = str(metadata.get("name") or ""), labels.pop(_TYPE, "")
     types, zones = ((kind_of_node,) if kind_of_node else ()), ((zone,) if zone else ())
-    return NodeGroup(kind, name, types, zones, resources, labels, taints, most)
+    return NodeGroup(name, types, zones, resources, labels, taints, most)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -267,11 +217,6 @@ def _taint(text: str) -> Taint:
     pair, _, effect = text.strip().rpartition(":")
     key, _, value = pair.partition("=")
     return Taint(key, value, effect)
-
-
-def _taints(spec: Mapping[str, Any]) -> Iterator[Taint]:
-    for each in _list(spec, "taints"):
-        yield Taint(str(each.get("key") or ""), str(each.get("value") or ""), str(each.get("effect") or ""))
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -354,7 +299,7 @@ class Loaded(Struct):
     admission that are not modelled. Manifests have `origins`, by id of the object, `texts`, by source, and
     `findings`, problems that do not end the run. `missing` are kinds that the cluster did not list, with the
     reason; `namespace` is that of the kubeconfig's context; `failures`, `bindings` and `preemptions` are events of
-    schedulers. `assumed_namespaces` count as existing. `node_groups` are the nodes that autoscalers can add,
+    schedulers. `assumed_namespaces` count as existing. `node_groups` are those of Cluster API,
     `karpenter` the objects of Karpenter by kind, `autoscaler_flags` the flags of its Deployment.
     `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
     resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;

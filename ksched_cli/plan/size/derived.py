@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Taint
+from ksched_cli.api.karpenter import NodeClaim, NodePool
 from ksched_cli.api.label_names import is_label_value
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
@@ -86,7 +87,7 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
     """Shapes of the nodes and node groups, with the prices that are given as NAME=PRICE, or by the rates of resources
     such as cpu=0.04,memory=0.005 (memory and storage by GiB)."""
     drafts = _drafts_of_nodes(loaded.of(Node))
-    warnings = list(_add_groups(drafts, loaded.node_groups))
+    warnings = list(_add_groups(drafts, loaded))
     if not drafts:
         text = "the input has no Node and no node group of an autoscaler: there is nothing to make a catalog of"
         raise InputError(Problem(text))
@@ -191,7 +192,7 @@ def _amounts_of(node: Node) -> dict[str, str]:
     return {name: _amount(name, each) for name, each in node.status.allocatable.items()}
 
 
-def _add_groups(drafts: dict[str, _Draft], groups: Sequence[NodeGroup]) -> Iterator[str]:
+def _add_groups(drafts: dict[str, _Draft], loaded: Loaded) -> Iterator[str]:
     """The shapes of node groups. Of the instance types that a NodePool allows, those whose size a node or a NodeClaim
     shows."""
     sizes: dict[str, dict[str, str]] = {}
@@ -199,25 +200,33 @@ def _add_groups(drafts: dict[str, _Draft], groups: Sequence[NodeGroup]) -> Itera
         known = sizes.setdefault(draft.kind, dict(draft.allocatable))
         known.update({key: each for key, each in draft.allocatable.items() if _is_less(each, known.get(key))})
     kinds = set(sizes)
-    for group in groups:
-        if group.kind == "NodeClaim" and group.resources:
-            for name in group.types:
-                sizes.setdefault(name, {key: _amount(key, each) for key, each in group.resources.items()})
-    unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for group in groups:
-        if group.kind == "NodePool":
-            for name in group.types:
-                if name not in sizes:
-                    unknown[group.label].append(name)
-                    continue
+    for claim in loaded.with_karpenter(NodeClaim):
+        amounts, name = claim.status.allocatable or claim.status.capacity, claim.metadata.labels.get(INSTANCE_TYPE)
+        if amounts and name is not None:
+            sizes.setdefault(name, {key: _amount(key, each) for key, each in amounts.items()})
+    for group in map(_of_pool, loaded.with_karpenter(NodePool)):
+        unknown = [name for name in group.types if name not in sizes]
+        if unknown:
+            text = "no node and no NodeClaim of the input shows how large they are"
+            yield f"NodePool {group.name} allows {', '.join(unknown)}: {text}"
+        for name in group.types:
+            if name in sizes:
                 key = name if name not in kinds and name not in drafts else f"{name}.{group.name}"
                 shown, drafts[key] = drafts.get(key), _of_group(group, sizes[name])
                 drafts[key].kind = name
                 drafts[key].labels = {INSTANCE_TYPE: name, **(shown.labels if shown else {}), **drafts[key].labels}
-        elif group.resources and group.kind != "NodeClaim":
-            drafts[group.name] = _of_group(group, {key: _amount(key, each) for key, each in group.resources.items()})
-    for label, names in unknown.items():
-        yield f"{label} allows {', '.join(names)}: no node and no NodeClaim of the input shows how large they are"
+    for group in loaded.node_groups:
+        drafts[group.name] = _of_group(group, {key: _amount(key, each) for key, each in group.resources.items()})
+
+
+def _of_pool(pool: NodePool) -> NodeGroup:
+    """The nodes that Karpenter makes for the NodePool, as far as its requirements have one value."""
+    name, template = pool.metadata.name, pool.spec.template
+    wanted = {each.key: each.values for each in template.spec.requirements if each.operator == "In"}
+    one = {key: each[0] for key, each in wanted.items() if len(each) == 1 and key not in (ZONE, INSTANCE_TYPE)}
+    types, zones, spot = wanted.get(INSTANCE_TYPE, ()), wanted.get(ZONE, ()), wanted.get(CAPACITY_TYPE) == ("spot",)
+    labels = {"karpenter.sh/nodepool": name, **one, **template.metadata.labels}
+    return NodeGroup(name, types, zones, labels=labels, taints=template.spec.taints, spot=spot)
 
 
 def _is_less(one: str, other: str | None) -> bool:
