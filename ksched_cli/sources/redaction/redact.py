@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import NodeAffinityTerms, Pod
-from ksched_cli.api.dynamic_resources import DeviceClass, DeviceSelector, ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.dynamic_resources import CELDeviceSelector
 from ksched_cli.cluster.pod_info import ANY_ADDRESS
 from ksched_cli.sources.loaded import NODE_PORT_FLAG, Loaded
 from ksched_cli.sources.redaction.unread import without_unread
-from ksched_cli.sources.redaction.walk import Role, Walk, numeric_keys, only_compare_strings
+from ksched_cli.sources.redaction.walk import NUMERIC, Role, Walk, only_compare_strings, structs_in
 
 # Classes that Kubernetes itself creates, and that admission treats by name.
 _BUILT_IN = "system-"
@@ -39,8 +39,14 @@ def redact(loaded: Loaded, parts: Sequence[Struct] = ()) -> Redacted:
     """The cluster and the parts with pseudonyms. Scheduling is the same. The given objects are not changed."""
     objects = {kind: [without_unread(item) for item in items] for kind, items in loaded.objects.items()}
     every = [item for items in objects.values() for item in items]
-    numeric: set[str] = set().union(*map(numeric_keys, (*every, *parts)))
-    strings = only_compare_strings(_expressions(every))
+    numeric: set[str] = set()
+    expressions: set[str] = set()
+    for each in structs_in((*every, *parts)):
+        if isinstance(each, CELDeviceSelector):
+            expressions.add(each.expression)
+        elif getattr(each, "operator", "") in NUMERIC:
+            numeric.add(getattr(each, "key", ""))
+    strings = only_compare_strings(expressions)
     found = _found((*every, *parts), loaded.unknown, numeric, strings)
     names = {role: _pseudonyms(role, each) for role, each in found.items()}
     _name_claims_after_pods(loaded, names)
@@ -54,21 +60,6 @@ def redact(loaded: Loaded, parts: Sequence[Struct] = ()) -> Redacted:
         api_server_flags={flag: each for flag, each in loaded.api_server_flags.items() if flag == NODE_PORT_FLAG},
     )
     return Redacted(redacted, names, tuple(map(walk.object, parts)))
-
-
-def _expressions(items: Iterable[Any]) -> Iterator[str]:
-    for item in items:
-        if isinstance(item, DeviceClass):
-            yield from _texts(item.spec.selectors)
-        elif isinstance(item, ResourceClaim | ResourceClaimTemplate):
-            spec = item.spec if isinstance(item, ResourceClaim) else item.spec.spec
-            for request in spec.devices.requests:
-                for each in (request.exactly, *request.first_available):
-                    yield from _texts(each.selectors if each is not None else ())
-
-
-def _texts(selectors: Iterable[DeviceSelector]) -> Iterator[str]:
-    return (each.cel.expression for each in selectors if each.cel is not None)
 
 
 def _found(items: Iterable[Any], unknown: Iterable[str], numeric: set[str], strings: bool) -> dict[Role, set[str]]:

@@ -55,7 +55,7 @@ class _Token(Struct, frozen=True):
 
 def only_compare_strings(expressions: Iterable[str]) -> bool:
     """Whether pseudonyms can stand for the strings of device attributes and for the literals compared with them."""
-    return all(map(_only_compares, set(expressions)))
+    return all(map(_only_compares, expressions))
 
 
 def with_literals(expression: str, rename: Callable[[str], str]) -> str:
@@ -348,7 +348,7 @@ Rename = Callable[[Role, str], str]
 
 _STORAGE_QUOTA = ".storageclass.storage.k8s.io/"
 _ZONE_SEPARATOR = "__"
-_NUMERIC = ("Gt", "Lt")
+NUMERIC = ("Gt", "Lt")
 _CUSTOM_COUNT = "count/"
 
 
@@ -535,18 +535,15 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
 
 
-def numeric_keys(value: Any) -> set[str]:
-    """The keys that Gt or Lt compares anywhere in an object."""
-    found: set[str] = set()
-    if isinstance(value, Struct):
-        if getattr(value, "operator", "") in _NUMERIC:
-            found.add(getattr(value, "key", ""))
-        for field in value.__struct_fields__:
-            found |= numeric_keys(getattr(value, field))
-    elif isinstance(value, tuple | list):
-        for each in value:
-            found |= numeric_keys(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            found |= numeric_keys(each)
-    return found
+def structs_in(value: Any) -> Iterator[Struct]:
+    """All structs in the value, however deep, and the value itself if it is one."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, tuple | list):
+            left += value
+        elif isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, Struct):
+            yield value
+            left += [each for field in value.__struct_fields__ if (each := getattr(value, field))]
