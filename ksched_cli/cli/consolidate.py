@@ -3,9 +3,11 @@ nodes can go or not."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import AutoscaledRun, takes_groups
@@ -36,55 +38,46 @@ EPILOG = """Examples:
 Exit codes: 0 the question is answered, whether nodes can go or not, 2 the input or the command line is wrong, 3 the
 cluster could not be read."""
 
-CatalogFile = Annotated[
-    str, typer.Option("--catalog", metavar="FILE", help="Prices of instance types, and shapes that can replace nodes.")
-]
-Headroom = Annotated[
-    str,
-    typer.Option(
-        "--keep-headroom",
-        metavar="cpu=10%,...",
-        help="The share of each resource that stays free on schedulable nodes.",
-    ),
-]
-Survive = Annotated[
-    str,
-    typer.Option(
-        "--survive",
-        metavar="node=N|zone=N",
-        help="Every pod still has a place after any N nodes, or zones, fail together.",
-    ),
-]
-Only = Annotated[str, typer.Option("--only", metavar="QUERY", help="Only nodes with these labels may go.")]
-Force = Annotated[bool, typer.Option("--force", help="As of kubectl drain: pods without a controller may be evicted.")]
-DeleteLocalData = Annotated[
-    bool, typer.Option("--delete-emptydir-data", help="As of kubectl drain: pods with emptyDir volumes may be evicted.")
-]
-TimeLimit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="How long to search, as 20s or 500ms.")]
-Output = Annotated[str, options.FormatOption("Consolidation")]
+
+class ConsolidateOptions(Struct, frozen=True):
+    """The keywords of `Simulator.consolidate`."""
+
+    catalog: Annotated[
+        str,
+        typer.Option("--catalog", metavar="FILE", help="Prices of instance types, and shapes that can replace nodes."),
+    ] = ""
+    keep_headroom: Annotated[
+        str,
+        typer.Option(metavar="cpu=10%,...", help="The share of each resource that stays free on schedulable nodes."),
+    ] = ""
+    survive: Annotated[
+        str,
+        typer.Option(
+            metavar="node=N|zone=N", help="Every pod still has a place after any N nodes, or zones, fail together."
+        ),
+    ] = ""
+    only: Annotated[str, typer.Option(metavar="QUERY", help="Only nodes with these labels may go.")] = ""
+    force: Annotated[
+        bool, typer.Option("--force", help="As of kubectl drain: pods without a controller may be evicted.")
+    ] = False
+    delete_emptydir_data: Annotated[
+        bool,
+        typer.Option("--delete-emptydir-data", help="As of kubectl drain: pods with emptyDir volumes may be evicted."),
+    ] = False
+    time_limit: Annotated[str, typer.Option(metavar="TIME", help="How long to search, as 20s or 500ms.")] = "20s"
+
+    def keywords(self) -> dict[str, Any]:
+        time_limit = parse_seconds(self.time_limit, "--time-limit")
+        return {**asdict(self), "catalog": self.catalog or None, "time_limit": time_limit}
 
 
 @takes_groups
 def consolidate(
     given: AutoscaledRun,
-    catalog: CatalogFile = "",
-    keep_headroom: Headroom = "",
-    survive: Survive = "",
-    only: Only = "",
-    force: Force = False,
-    delete_emptydir_data: DeleteLocalData = False,
-    time_limit: TimeLimit = "20s",
-    output: Output = "table",
+    wanted: ConsolidateOptions,
+    output: Annotated[str, options.FormatOption("Consolidation")] = "table",
     no_headers: options.NoHeaders = False,
 ) -> None:
     simulator = Simulator.of(given.read())
-    found = simulator.consolidate(
-        catalog or None,
-        keep_headroom=keep_headroom,
-        survive=survive,
-        only=only,
-        force=force,
-        delete_emptydir_data=delete_emptydir_data,
-        time_limit=parse_seconds(time_limit, "--time-limit"),
-    )
+    found = simulator.consolidate(**wanted.keywords())
     show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)

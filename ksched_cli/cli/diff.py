@@ -10,15 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import (
-    AutoscalerOptions,
-    ClusterOptions,
-    ClusterRun,
-    EditOptions,
-    LiveClusterOptions,
-    SchedulerOptions,
-    takes_groups,
-)
+from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.simulator import RunOptions, Simulator
@@ -71,19 +63,15 @@ class AfterOptions(Struct, frozen=True):
 
 @takes_groups
 def diff(
-    cluster: ClusterOptions,
+    given: ClusterRun,
     after: AfterOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
-    autoscaling: AutoscalerOptions,
     output: Annotated[str, options.FormatOption("DiffResult")] = "table",
     expect_no_change: Annotated[
         bool, typer.Option("--expect-no-change", help="Exit with 4 when some pod's place changes.")
     ] = False,
     exit_zero: options.ExitZero = False,
 ) -> None:
-    found = Simulator.compare(*_sides(ClusterRun(cluster, live, scheduler, edits, autoscaling).read(), after))
+    found = Simulator.compare(*_sides(given.read(), after))
     show(found, output, warnings=found.warnings, zones=found.zones)
     if expect_no_change and found.diff.changes:
         raise typer.Exit(ExpectationFailed.exit_code)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import AutoscaledRun, takes_groups
@@ -55,42 +56,49 @@ class Each(StrEnum):
     ZONE = "zone"
 
 
-Nodes = Annotated[list[str] | None, typer.Argument(metavar="NODE", help="The nodes to drain, in this order.")]
-NodeSelector = Annotated[
-    str, typer.Option("-l", "--selector", metavar="QUERY", help="Drain the nodes with these labels.")
-]
-EachOption = Annotated[
-    Each | None, typer.Option("--each", help="Drain every node, or every zone, by itself, and sum it up in one table.")
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Evict pods that no controller makes anew; those of lost DaemonSets, too.")
-]
-IgnoreDaemonSets = Annotated[
-    bool, typer.Option("--ignore-daemonsets", help="Leave the pods of DaemonSets where they are.")
-]
-DeleteEmptyDirData = Annotated[
-    bool,
-    typer.Option(
-        "--delete-emptydir-data",
-        "--delete-local-data",
-        help="Evict pods with emptyDir volumes, whose data is lost. The second name is kubectl's old one.",
-    ),
-]
-PodSelector = Annotated[str, typer.Option(metavar="QUERY", help="Evict pods with these labels only.")]
-DisableEviction = Annotated[
-    bool, typer.Option("--disable-eviction", help="Delete the pods: no PodDisruptionBudget is checked.")
-]
-GracePeriod = Annotated[
-    int,
-    typer.Option(
-        "--grace-period",
-        metavar="SECONDS",
-        help="How long each pod has to end. A negative number: as long as the pod itself names.",
-    ),
-]
-Timeout = Annotated[
-    str, typer.Option("--timeout", metavar="TIME", help="kubectl gives a node up after this, as 30s or 5m. 0s: never.")
-]
+class DrainOptions(Struct, frozen=True):
+    """The keywords of `Simulator.drain_nodes`, most of them with the names of kubectl's options."""
+
+    selector: Annotated[
+        str, typer.Option("-l", "--selector", metavar="QUERY", help="Drain the nodes with these labels.")
+    ] = ""
+    each: Annotated[
+        Each | None,
+        typer.Option("--each", help="Drain every node, or every zone, by itself, and sum it up in one table."),
+    ] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Evict pods that no controller makes anew; those of lost DaemonSets, too.")
+    ] = False
+    ignore_daemonsets: Annotated[
+        bool, typer.Option("--ignore-daemonsets", help="Leave the pods of DaemonSets where they are.")
+    ] = False
+    delete_emptydir_data: Annotated[
+        bool,
+        typer.Option(
+            "--delete-emptydir-data",
+            "--delete-local-data",
+            help="Evict pods with emptyDir volumes, whose data is lost. The second name is kubectl's old one.",
+        ),
+    ] = False
+    pod_selector: Annotated[str, typer.Option(metavar="QUERY", help="Evict pods with these labels only.")] = ""
+    disable_eviction: Annotated[
+        bool, typer.Option("--disable-eviction", help="Delete the pods: no PodDisruptionBudget is checked.")
+    ] = False
+    grace_period: Annotated[
+        int,
+        typer.Option(
+            metavar="SECONDS", help="How long each pod has to end. A negative number: as long as the pod itself names."
+        ),
+    ] = -1
+    timeout: Annotated[
+        str, typer.Option(metavar="TIME", help="kubectl gives a node up after this, as 30s or 5m. 0s: never.")
+    ] = "0s"
+    ignore_pending: Annotated[bool, typer.Option("--ignore-pending", help="Drain as if no pods were pending.")] = False
+
+    def keywords(self) -> dict[str, Any]:
+        grace_period = None if self.grace_period < 0 else self.grace_period
+        timeout = parse_seconds(self.timeout, "--timeout") or None
+        return {**asdict(self), "grace_period": grace_period, "timeout": timeout}
 
 
 class DryRunStrategy(StrEnum):
@@ -119,31 +127,21 @@ class KubectlOptions(Struct, frozen=True):
     ] = 0
 
 
-IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Drain as if no pods were pending.")]
-
-
 @takes_groups
 def drain(
     given: AutoscaledRun,
     of_kubectl: KubectlOptions,
-    nodes: Nodes = None,
-    selector: NodeSelector = "",
-    each: EachOption = None,
-    force: Force = False,
-    ignore_daemonsets: IgnoreDaemonSets = False,
-    delete_emptydir_data: DeleteEmptyDirData = False,
-    pod_selector: PodSelector = "",
-    disable_eviction: DisableEviction = False,
-    grace_period: GracePeriod = -1,
-    timeout: Timeout = "0s",
-    ignore_pending: IgnorePending = False,
+    wanted: DrainOptions,
+    nodes: Annotated[
+        list[str] | None, typer.Argument(metavar="NODE", help="The nodes to drain, in this order.")
+    ] = None,
     output: Annotated[str, options.FormatOption("DrainReport")] = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    if nodes and selector:
+    if nodes and wanted.selector:
         raise UsageError("cannot specify both a node name and a --selector option")
-    if not (nodes or selector or each):
+    if not (nodes or wanted.selector or wanted.each):
         raise UsageError("say which nodes to drain: NODE..., -l QUERY, or --each node for all in turn")
     # Imported here: the help of the command needs no results.
     from ksched_cli.report.view.drain import show_trial
@@ -154,17 +152,8 @@ def drain(
     warn(simulator.warnings)
     found = simulator.drain_nodes(
         *(nodes or ()),
-        selector=selector,
-        each=each.value if each else None,
-        force=force,
-        ignore_daemonsets=ignore_daemonsets,
-        delete_emptydir_data=delete_emptydir_data,
-        pod_selector=pod_selector,
-        disable_eviction=disable_eviction,
-        grace_period=None if grace_period < 0 else grace_period,
-        timeout=parse_seconds(timeout, "--timeout") or None,
-        ignore_pending=ignore_pending,
-        every_pod=output in ("json", "yaml") and each is None,
+        **wanted.keywords(),
+        every_pod=output in ("json", "yaml") and wanted.each is None,
         done=lambda trial: show_trial(trial, sys.stdout if as_rows else None),
         partial=output not in ("json", "yaml", "html"),
     )

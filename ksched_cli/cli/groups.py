@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_type_
 
 import typer
 from msgspec import NODEFAULT, Struct, defstruct, field, structs
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.help_layout import EDITS, INPUT, RULES, Panel
@@ -126,13 +126,13 @@ class ManifestOptions(SourceOptions, frozen=True):
     namespace: Annotated[str, options.namespace("The namespace of manifests that name none.")] = ""
     recursive: options.Recursive = False
     exclude: options.Exclude = field(default_factory=list)
-    stdin_filename: options.StdinFilename = ""
+    stdin_name: options.StdinFilename = "stdin"
     allow_empty: options.AllowEmpty = False
-    pod_template: options.PodTemplateOption = field(default_factory=list)
-    create_namespace: options.CreateNamespace = False
-    assume_namespace: options.AssumeNamespace = field(default_factory=list)
-    kustomize: options.Kustomize = field(default_factory=list)
-    helm: options.Helm = field(default_factory=list)
+    pod_templates: options.PodTemplateOption = field(default_factory=list)
+    creates_namespaces: options.CreateNamespace = False
+    assumed_namespaces: options.AssumeNamespace = field(default_factory=list)
+    kustomizations: options.Kustomize = field(default_factory=list)
+    charts: options.Helm = field(default_factory=list)
     values: options.Values = field(default_factory=list)
     strict: options.Strict = True
     server_side: options.ServerSide = False
@@ -141,27 +141,14 @@ class ManifestOptions(SourceOptions, frozen=True):
     def contradictions(self) -> Iterator[str]:
         if self.force_conflicts and not self.server_side:
             yield "--force-conflicts goes with --server-side"
-        if self.values and not self.helm:
+        if self.values and not self.charts:
             yield "--values are for a chart: give it with --helm CHART"
         if "-" in self.sources and "-" in self.filenames:
             yield "--from - and -f - cannot both read stdin: give one of them as a file"
 
     def read(self) -> RunOptions:
-        reading = ManifestReading(
-            "",
-            self.recursive,
-            tuple(self.exclude),
-            self.stdin_filename or "stdin",
-            pod_templates=tuple(self.pod_template),
-            assumed_namespaces=tuple(self.assume_namespace),
-            creates_namespaces=self.create_namespace,
-            kustomizations=tuple(self.kustomize),
-            charts=tuple(self.helm),
-            values=tuple(self.values),
-            strict=self.strict,
-            server_side=self.server_side,
-            force_conflicts=self.force_conflicts,
-        )
+        words = {name: value for name, value in asdict(self).items() if name in ManifestReading.__struct_fields__}
+        reading = ManifestReading(**{**words, "namespace": ""})
         run = replace(super().read(), filenames=self.filenames, namespace=self.namespace)
         return replace(run, reading=reading, allow_empty=self.allow_empty)
 
@@ -211,7 +198,7 @@ class SchedulerOptions(Struct, frozen=True):
     config: options.Config = None
     kube_version: options.KubeVersion = "auto"
     feature_gates: options.FeatureGates = ""
-    plugin: options.PluginOption = field(default_factory=list)
+    plugins: options.PluginOption = field(default_factory=list)
     tie_break: Annotated[
         options.TieBreakChoice,
         typer.Option(help="Which of several best nodes is taken: the lowest name, or any, as kube-scheduler does."),
@@ -233,6 +220,11 @@ class SchedulerOptions(Struct, frozen=True):
         typer.Option("--no-reuse", help="Work everything out afresh for every pod: slow, and the answer is the same."),
     ] = False
 
+    def keywords(self) -> dict[str, Any]:
+        """Fields of `RunOptions`."""
+        words = asdict(self)
+        return words | {"tie_break": self.tie_break.value, "reuse": not words.pop("no_reuse")}
+
 
 class AutoscalerOptions(Struct, frozen=True):
     """The autoscaler of the cluster."""
@@ -242,9 +234,11 @@ class AutoscalerOptions(Struct, frozen=True):
         options.AutoscalerChoice,
         typer.Option(help="What adds nodes for pods without a place; auto: Karpenter where the input has a NodePool."),
     ] = options.AutoscalerChoice.AUTO
-    autoscaler_flag: Annotated[
+    autoscaler_flags: Annotated[
         list[str],
-        typer.Option(metavar="NAME=VALUE", help="A flag of Karpenter, such as preference-policy=Ignore."),
+        typer.Option(
+            "--autoscaler-flag", metavar="NAME=VALUE", help="A flag of Karpenter, such as preference-policy=Ignore."
+        ),
     ] = field(default_factory=list)
     instance_types: Annotated[
         str, typer.Option(metavar="FILE", help="The instance types that NodePools can choose from, as JSON.")
@@ -256,15 +250,10 @@ class AutoscalerOptions(Struct, frozen=True):
         str, typer.Option(metavar="TIME", help="How long a new node takes until it is ready, with --settle.")
     ] = "60s"
 
-    def added_to(self, run: RunOptions) -> RunOptions:
-        return replace(
-            run,
-            autoscaler=self.autoscaler.value,
-            autoscaler_flags=tuple(self.autoscaler_flag),
-            instance_types=self.instance_types,
-            prices=self.prices,
-            node_startup=parse_seconds(self.node_startup, "--node-startup"),
-        )
+    def keywords(self) -> dict[str, Any]:
+        """Fields of `RunOptions`."""
+        seconds = parse_seconds(self.node_startup, "--node-startup")
+        return asdict(self) | {"autoscaler": self.autoscaler.value, "node_startup": seconds}
 
 
 class SchedulerRun(Struct, frozen=True):
@@ -277,22 +266,13 @@ class SchedulerRun(Struct, frozen=True):
     def read(self, *contradictions: str) -> RunOptions:
         """The options of the run. UsageError with these contradictions of the command, and with those of the groups."""
         refuse([*self.cluster.contradictions(), *self.live.contradictions(), *contradictions])
-        scheduler = self.scheduler
         return replace(
             self.cluster.read(),
             live=self.live.read(),
             progress=shown_progress(),
             stdin=sys.stdin.buffer,
-            config=scheduler.config,
-            kube_version=scheduler.kube_version,
-            feature_gates=scheduler.feature_gates,
-            plugins=scheduler.plugin,
-            tie_break=scheduler.tie_break.value,
-            seed=scheduler.seed,
-            sampling=scheduler.sampling,
-            reuse=not scheduler.no_reuse,
-            allow_extenders=scheduler.allow_extenders,
             keeps_documents=False,
+            **self.scheduler.keywords(),
         )
 
 
@@ -318,7 +298,7 @@ class AutoscaledRun(ManifestRun, frozen=True):
     autoscaling: AutoscalerOptions
 
     def read(self, *contradictions: str) -> RunOptions:
-        return self.autoscaling.added_to(super().read(*contradictions))
+        return replace(super().read(*contradictions), **self.autoscaling.keywords())
 
 
 class ClusterRun(AutoscaledRun, frozen=True):

@@ -96,6 +96,7 @@ Exclude = Annotated[
 StdinFilename = Annotated[
     str,
     typer.Option(
+        "--stdin-filename",
         metavar="FILE",
         help="The file that messages and CI formats name for manifests from stdin that do not name their own.",
     ),

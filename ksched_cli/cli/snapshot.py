@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.cli import options
-from ksched_cli.cli.groups import LiveClusterOptions, refuse, shown_progress, takes_groups
+from ksched_cli.cli.groups import LiveClusterOptions, SourceOptions, refuse, shown_progress, takes_groups
 from ksched_cli.cli.streams import OutputFile, check_outputs, print_row, warn, write_files
 from ksched_cli.errors import UsageError
-from ksched_cli.simulator import RunOptions, Simulator
+from ksched_cli.simulator import Simulator
 
 if TYPE_CHECKING:
     from ksched_cli.simulator import SnapshotResult
@@ -49,79 +49,79 @@ Exit codes: 0 the file is written, 2 the input or the command line is wrong, 3 t
 could not be read."""
 
 
-@takes_groups
-def snapshot(
-    live: LiveClusterOptions,
-    sources: options.From = [],  # noqa: B006  # typer takes the default from here and never changes it
-    newest: options.Newest = False,
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it, and with -, to stdout."),
-    ] = None,
-    redact: Annotated[
-        bool, typer.Option("--redact", help="Replace names, label values and images, for sharing.")
-    ] = False,
+class RedactionOptions(Struct, frozen=True):
+    """Whether and how names are replaced."""
+
+    redact: Annotated[bool, typer.Option("--redact", help="Replace names, label values and images, for sharing.")] = (
+        False
+    )
     redact_names: Annotated[
         str | None,
         typer.Option(
             metavar="FILE", help="Where to write the names behind the pseudonyms; only you may read the file."
         ),
-    ] = None,
+    ] = None
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration to redact along with the cluster.")
-    ] = None,
+    ] = None
     redact_config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where to write the redacted configuration.")
+    ] = None
+
+    def contradictions(self) -> Iterator[str]:
+        if self.redact_names is not None and not self.redact:
+            yield "--redact-names goes with --redact: without it the names are in the snapshot"
+        if (self.config is None) != (self.redact_config is None):
+            yield "--config and --redact-config go together: one is read, the other is written"
+        if self.config is not None and not self.redact:
+            yield "--redact-config goes with --redact: both use the same pseudonyms"
+
+
+@takes_groups
+def snapshot(
+    live: LiveClusterOptions,
+    cluster: SourceOptions,
+    redaction: RedactionOptions,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it, and with -, to stdout."),
     ] = None,
 ) -> None:
-    refuse([*live.contradictions(), *_contradictions(redact, redact_names, config, redact_config)])
-    path = None if output == "-" else output
-    if path is None and sys.stdout is not None and sys.stdout.isatty():
+    refuse([*live.contradictions(), *redaction.contradictions()])
+    path, config = None if output == "-" else output, redaction.config
+    if path is None and sys.stdout.isatty():
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
-    outputs = [each for each in (path, redact_config, redact_names) if each is not None]
-    check_outputs(outputs, [*sources, *([config] if config else [])])
-    run = RunOptions(
-        sources=sources,
-        newest=newest,
+    outputs = [each for each in (path, redaction.redact_config, redaction.redact_names) if each is not None]
+    check_outputs(outputs, [*cluster.sources, *([config] if config else [])])
+    run = replace(
+        cluster.read(),
         live=live.read(),
         progress=shown_progress(),
         stdin=sys.stdin.buffer,
         keeps_documents=False,
+        config=config,
     )
-    taken = Simulator.of(replace(run, config=config)).snapshot(_time(), redacted=redact)
+    taken = Simulator.of(run).snapshot(_time(), redacted=redaction.redact)
     if path is None:
         sys.stdout.buffer.write(taken.data)
-    write_files(list(_files(taken, path, redact_config, redact_names)))
+    write_files(list(_files(taken, path, redaction)))
     warn(taken.warnings)
     if path is not None:
         _print_summary(taken, path)
 
 
-def _contradictions(
-    redact: bool, redact_names: str | None, config: str | None, redact_config: str | None
-) -> Iterator[str]:
-    if redact_names is not None and not redact:
-        yield "--redact-names goes with --redact: without it the names are in the snapshot"
-    if (config is None) != (redact_config is None):
-        yield "--config and --redact-config go together: one is read, the other is written"
-    if config is not None and not redact:
-        yield "--redact-config goes with --redact: both use the same pseudonyms"
-
-
-def _files(
-    taken: SnapshotResult, path: str | None, redact_config: str | None, redact_names: str | None
-) -> Iterator[OutputFile]:
+def _files(taken: SnapshotResult, path: str | None, redaction: RedactionOptions) -> Iterator[OutputFile]:
     """The names come last: there are none without a snapshot."""
     if path is not None:
         yield OutputFile(path, taken.data)
-    if redact_config is not None:
+    if redaction.redact_config is not None:
         from ksched_cli.report.encoding import yaml_text
 
-        yield OutputFile(redact_config, yaml_text(taken.config).encode())
-    if redact_names is not None:
+        yield OutputFile(redaction.redact_config, yaml_text(taken.config).encode())
+    if redaction.redact_names is not None:
         from ksched_cli.report.encoding import json_text
 
-        yield OutputFile(redact_names, f"{json_text(taken.names, indent=1)}\n".encode(), private=True)
+        yield OutputFile(redaction.redact_names, f"{json_text(taken.names, indent=1)}\n".encode(), private=True)
 
 
 def _print_summary(taken: SnapshotResult, path: str) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from msgspec.structs import replace
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.file_commands import add_file_commands
@@ -81,82 +82,64 @@ app = typer.Typer(
     subcommand_metavar="[SWEEP.yaml]",
 )
 
-Fail = Annotated[
-    str,
-    typer.Option(
-        "--fail",
-        metavar="WHAT[:K|NAME]",
-        help="Every node, zone, region or value of label=KEY fails; with :2 every pair, with :NAME one of them.",
-    ),
-]
-Grid = Annotated[
-    str | None,
-    typer.Option(
-        "--grid",
-        metavar="FILE",
-        help="Scheduler configurations to try: every combination of the weights, strategies and arguments of a file.",
-    ),
-]
-Sample = Annotated[
-    int | None,
-    typer.Option("--sample", metavar="N", help="Try N of the variants, drawn with --seed; each at most once."),
-]
-KeepWorst = Annotated[
-    str | None,
-    typer.Option(
-        "--keep",
-        metavar="worst=N",
-        help="List N of the worst variants, and keep each with its timeline and the place of every pod: in the JSON "
-        "document, and as DIR/worst/VARIANT.json with --out.",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", metavar="N", help="Worker processes; without it, one for each core where that is worth it."
-    ),
-]
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Run the variants on the Dask cluster of this scheduler (tcp://HOST:8786), or on a local one: local.",
-    ),
-]
-Out = Annotated[
-    str | None, typer.Option("--out", metavar="DIR", help="Append each row to DIR/rows.jsonl as soon as it is there.")
-]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the rows of --out: variants that are there are not run again.")
-]
-Output = Annotated[str, options.FormatOption("SweepRun CurveSweep")]
-Curve = Annotated[
-    str,
-    typer.Option(
-        "--curve",
-        metavar="RESOURCE,...",
-        help="Compare policies by how much of these resources is allocated while the pods arrive.",
-    ),
-]
-Policy = Annotated[
-    list[str],
-    typer.Option(
-        "--policy",
-        metavar="[NAME=]FILE",
-        help="With --curve: a KubeSchedulerConfiguration to compare. Repeat it for several.",
-    ),
-]
-Workload = Annotated[
-    list[str],
-    typer.Option("--workload", metavar="NAME,...", help="With --curve: workloads of the trace --from openb:DIR."),
-]
-Seeds = Annotated[
-    str,
-    typer.Option(
-        "--seeds", metavar="A..B", help="With --curve: draw the pods of a trace, or the order of pending pods, by each."
-    ),
-]
+
+class SweepOptions(Struct, frozen=True):
+    """The dimensions of a sweep (`SweepKeywords`), and which of its variants are tried and kept."""
+
+    fail: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT[:K|NAME]",
+            help="Every node, zone, region or value of label=KEY fails; with :2 every pair, with :NAME one of them.",
+        ),
+    ] = ""
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Scheduler configurations to try: every combination of the weights, strategies and arguments of a "
+            "file.",
+        ),
+    ] = None
+    sample: Annotated[
+        int | None, typer.Option(metavar="N", help="Try N of the variants, drawn with --seed; each at most once.")
+    ] = None
+    keep_worst: Annotated[
+        str | None,
+        typer.Option(
+            "--keep",
+            metavar="worst=N",
+            help="List N of the worst variants, and keep each with its timeline and the place of every pod: in the "
+            "JSON document, and as DIR/worst/VARIANT.json with --out.",
+        ),
+    ] = None
+    curve: Annotated[
+        str,
+        typer.Option(
+            metavar="RESOURCE,...",
+            help="Compare policies by how much of these resources is allocated while the pods arrive.",
+        ),
+    ] = ""
+    policies: Annotated[
+        list[str],
+        typer.Option(
+            "--policy",
+            metavar="[NAME=]FILE",
+            help="With --curve: a KubeSchedulerConfiguration to compare. Repeat it for several.",
+        ),
+    ] = field(default_factory=list)
+    workloads: Annotated[
+        list[str],
+        typer.Option("--workload", metavar="NAME,...", help="With --curve: workloads of the trace --from openb:DIR."),
+    ] = field(default_factory=list)
+    seeds: Annotated[
+        str,
+        typer.Option(
+            metavar="A..B", help="With --curve: draw the pods of a trace, or the order of pending pods, by each."
+        ),
+    ] = ""
+
+
 # Formats in which each row is written as soon as it is there.
 _ROWS = ("jsonl", "csv", "parquet")
 
@@ -167,19 +150,25 @@ def sweep(
     ctx: typer.Context,
     given: AutoscaledRun,
     draws: DrawOptions,
-    fail: Fail = "",
-    grid: Grid = None,
-    sample: Sample = None,
-    keep: KeepWorst = None,
-    curve: Curve = "",
-    policy: Policy = [],  # noqa: B006  # typer takes the default from here and never changes it
-    workload: Workload = [],  # noqa: B006
-    seeds: Seeds = "",
-    workers: Workers = None,
-    dask: Dask = None,
-    out: Out = None,
-    resume: Resume = False,
-    output: Output = "table",
+    wanted: SweepOptions,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Worker processes; without it, one for each core where that is worth it."),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run the variants on the Dask cluster of this scheduler (tcp://HOST:8786), or on a local one: local.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Append each row to DIR/rows.jsonl as soon as it is there.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the rows of --out: variants that are there are not run again.")
+    ] = False,
+    output: Annotated[str, options.FormatOption("SweepRun CurveSweep")] = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
@@ -188,19 +177,7 @@ def sweep(
     files: list[str] = ctx.obj or []
     if len(files) > 1:
         raise UsageError(f"one sweep file at a time: {', '.join(files)}")
-    words: dict[str, Any] = {
-        "fail": fail,
-        "orders": draws.orders,
-        "ties": draws.ties,
-        "grid": grid,
-        "sample": sample,
-        "seed": given.scheduler.seed,
-        "curve": curve,
-        "policies": policy,
-        "workloads": workload,
-        "seeds": seeds,
-    }
-    words["keep_worst"] = _kept(keep)
+    words = {**asdict(wanted), **asdict(draws), "seed": given.scheduler.seed, "keep_worst": _kept(wanted.keep_worst)}
     simulator = Simulator.of(_without_ranges(given, words).read())
     if dask is not None and workers is not None:
         raise UsageError("--dask and --workers contradict each other: Dask has its own workers")
@@ -211,7 +188,7 @@ def sweep(
         found.result()
     show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     result: Any = found.result()
-    if curve:
+    if wanted.curve:
         raise typer.Exit(SOME_DO_NOT_FIT if result.errors and not exit_zero else 0)
     if out is not None and result.kept:
         _write_kept(result, Path(out) / "worst")
@@ -255,10 +232,10 @@ def _without_ranges(given: AutoscaledRun, words: dict[str, Any]) -> AutoscaledRu
         words["kube_version"] = scheduler.kube_version
         scheduler = replace(scheduler, kube_version="auto")
     for flag in swept_edits():
-        field = flag.replace("-", "_")
-        texts: list[str] = getattr(edits, field)
-        words[field] = tuple(text for text in texts if is_edit_range(text))
-        edits = replace(edits, **{field: [text for text in texts if not is_edit_range(text)]})  # type: ignore[type-var]
+        name = flag.replace("-", "_")
+        texts: list[str] = getattr(edits, name)
+        words[name] = tuple(text for text in texts if is_edit_range(text))
+        edits = replace(edits, **{name: [text for text in texts if not is_edit_range(text)]})  # type: ignore[type-var]
     return replace(given, scheduler=scheduler, edits=edits)
 
 
