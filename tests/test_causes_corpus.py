@@ -133,7 +133,7 @@ def test_between_1_33_and_1_34_devices_and_requests_of_whole_pods_differ(case: s
     found = differ(case, "1.33", "1.34")
     deciding = check(found, "1.33", "1.34")
     gates = {"DynamicResourceAllocation", "DRAPrioritizedList", "DRAAdminAccess", "PodLevelResources"}
-    assert {each.rule.gate for each in found.rules or () if each.pods} <= gates | {""}
+    assert {each.gate for each in found.rules or () if each.pods} <= gates | {""}
     assert {plugin for plugin, _ in deciding} <= {
         "DynamicResources",
         "NodeResourcesFit",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,66 +28,18 @@ from ksched_cli.errors import Problem, UsageError
 from ksched_cli.framework.interfaces import MeteringPlugin
 from ksched_cli.plan.results.outcomes import Curve, FirstFailure
 
+_Meter: TypeAlias = "ContainerRequests | MeteringPlugin"
 # Typical pods are the most frequent requests until they are so many percent of the pods, and no more than so many.
 _TYPICAL_PERCENT, _MOST_TYPICAL = 95, 40
 NOT_REQUESTED = "not requested"
 
 
-class _Meter(Protocol):
-    """Measures one resource of a cluster."""
+class ContainerRequests:
+    """Measures what containers request, as a `MeteringPlugin` measures other requests. The typical pods are the most
+    frequent requests with their shares."""
 
-    def capacity(self) -> int: ...
-
-    def used(self) -> int: ...
-
-    def requested(self, pod: PodInfo) -> int: ...
-
-    def unusable(self) -> Mapping[str, float]:
-        """Amounts by what is missing."""
-
-
-class _ColumnMeter:
-    """A resource that containers request."""
-
-    def __init__(self, cluster: Cluster, row: int, typical: TypicalRequests) -> None:
-        self._cluster, self._row, self._typical = cluster, row, typical
-
-    def capacity(self) -> int:
-        return int(self._cluster.nodes.allocatable[self._row].sum())
-
-    def used(self) -> int:
-        return int(self._cluster.usage.requested[self._row].sum())
-
-    def requested(self, pod: PodInfo) -> int:
-        return next((amount for row, amount in pod.requests if row == self._row), 0)
-
-    def unusable(self) -> Mapping[str, float]:
-        return self._typical.unusable(self._cluster, self._row)
-
-
-class _PluginMeter:
-    """A resource that a plugin measures."""
-
-    def __init__(self, plugin: MeteringPlugin, resource: str) -> None:
-        self._plugin, self._resource = plugin, resource
-
-    def capacity(self) -> int:
-        return self._plugin.capacity(self._resource)
-
-    def used(self) -> int:
-        return self._plugin.used(self._resource)
-
-    def requested(self, pod: PodInfo) -> int:
-        return self._plugin.requested(self._resource, pod)
-
-    def unusable(self) -> Mapping[str, float]:
-        return self._plugin.unusable(self._resource)
-
-
-class TypicalRequests:
-    """The most frequent requests of the pods with their shares."""
-
-    def __init__(self, pods: Iterable[PodInfo]) -> None:
+    def __init__(self, cluster: Cluster, pods: Iterable[PodInfo]) -> None:
+        self._cluster = cluster
         counts = Counter(pod.requests for pod in pods)
         total, covered = sum(counts.values()), 0
         chosen: list[tuple[tuple[tuple[int, int], ...], int]] = []
@@ -98,16 +50,31 @@ class TypicalRequests:
             chosen.append((requests, count))
         self._shapes = [(requests, count / covered) for requests, count in chosen]
 
-    def unusable(self, cluster: Cluster, resource: int) -> Mapping[str, float]:
+    def _row(self, resource: str) -> int:
+        """The row of the resource, -1 without one."""
+        row = self._cluster.resources.find(resource)
+        return -1 if row is None else row
+
+    def capacity(self, resource: str) -> int:
+        row = self._row(resource)
+        return int(self._cluster.nodes.allocatable[row].sum()) if row >= 0 else 0
+
+    def used(self, resource: str) -> int:
+        return int(self._cluster.usage.requested[self._row(resource)].sum())
+
+    def requested(self, resource: str, pod: PodInfo) -> int:
+        return dict(pod.requests).get(self._row(resource), 0)
+
+    def unusable(self, resource: str) -> Mapping[str, float]:
         """What of the free resource the typical pods cannot use, by what is missing."""
-        nodes, usage, names = cluster.nodes, cluster.usage, cluster.resources.names
+        nodes, usage, names = self._cluster.nodes, self._cluster.usage, self._cluster.resources.names
         free = np.maximum(nodes.allocatable - usage.requested, 0)
-        no_slot = usage.pod_count >= nodes.allowed_pods
-        amounts = free[resource].astype(float)
+        no_slot, own = usage.pod_count >= nodes.allowed_pods, self._row(resource)
+        amounts = free[own].astype(float)
         found: defaultdict[str, float] = defaultdict(float)
         for requests, share in self._shapes:
             wanted = [(row, amount) for row, amount in requests if amount]
-            if all(row != resource for row, _ in wanted):
+            if all(row != own for row, _ in wanted):
                 found[NOT_REQUESTED] += share * float(amounts.sum())
                 continue
             # Each bit of `missing` is something that the node lacks: a resource, or a place for one more pod.
@@ -130,8 +97,8 @@ class CurveRecorder:
         pods = [infos[row] for row in queue.active]
         self._next = dict(zip(queue.active, queue.active[1:], strict=False))
         self._infos = infos
-        typical = TypicalRequests(pods)
-        self._lines = [_Line(name, _meter(scheduler, name, typical)) for name in dict.fromkeys(resources)]
+        requests = ContainerRequests(scheduler.cluster, pods)
+        self._lines = [_Line(name, _meter(scheduler, name, requests)) for name in dict.fromkeys(resources)]
         first = infos[queue.active[0]] if queue.active else None
         for line in self._lines:
             line.go_on_until(first)
@@ -146,25 +113,16 @@ class CurveRecorder:
         return tuple(line.curve() for line in self._lines)
 
 
-def _meter(scheduler: Scheduler, resource: str, typical: TypicalRequests) -> _Meter:
-    """UsageError if neither the nodes nor a plugin have the resource."""
-    cluster = scheduler.cluster
+def _meter(scheduler: Scheduler, resource: str, requests: ContainerRequests) -> _Meter:
+    """The plugin that measures the resource, or the requests of containers. UsageError if no node has the resource."""
     plugins = [plugin for runtime in scheduler.runtimes.values() for plugin in runtime.profile.plugins]
-    metering = [plugin for plugin in plugins if isinstance(plugin, MeteringPlugin)]
-    for plugin in metering:
-        if resource in plugin.metered:
-            meter: _Meter = _PluginMeter(plugin, resource)
-            break
-    else:
-        row = cluster.resources.find(resource)
-        if row is None or not cluster.nodes.allocatable[row].any():
-            known = [name for at, name in enumerate(cluster.resources.names) if cluster.nodes.allocatable[at].any()]
-            known += [name for plugin in metering for name in plugin.metered if name not in known]
-            hint = f"they have {', '.join(known)}" if known else ""
-            raise UsageError(Problem("no node has any of this resource", f"--curve {resource}", hint=hint))
-        meter = _ColumnMeter(cluster, row, typical)
-    if meter.capacity() <= 0:
-        raise UsageError(Problem("no node has any of this resource", f"--curve {resource}"))
+    metered = {name: plugin for plugin in plugins if isinstance(plugin, MeteringPlugin) for name in plugin.metered}
+    meter = metered.get(resource, requests)
+    if meter.capacity(resource) <= 0:
+        known = [name for name in scheduler.cluster.resources.names if requests.capacity(name)]
+        known += [name for name, plugin in metered.items() if name not in known and plugin.capacity(name)]
+        hint = f"they have {', '.join(known)}" if known else ""
+        raise UsageError(Problem("no node has any of this resource", f"--curve {resource}", hint=hint))
     return meter
 
 
@@ -173,8 +131,7 @@ class _Line:
 
     def __init__(self, resource: str, meter: _Meter) -> None:
         self._resource, self._meter = resource, meter
-        self._capacity = meter.capacity()
-        self._arrived = meter.used()
+        self._capacity, self._arrived = meter.capacity(resource), meter.used(resource)
         self._first = self._percent = _rounded_up(100 * self._arrived, self._capacity)
         self._allocated: list[float] = []
         self._failed: list[int] = []
@@ -184,7 +141,7 @@ class _Line:
 
     def arrive(self, decision: Decision, following: PodInfo | None) -> None:
         if decision.result != "skipped":
-            self._arrived += self._meter.requested(decision.pod)
+            self._arrived += self._meter.requested(self._resource, decision.pod)
         if decision.result in ("unschedulable", "error") and not decision.nominated_node:
             self._failures += 1
             if self._first_failure is None:
@@ -193,14 +150,12 @@ class _Line:
 
     def go_on_until(self, following: PodInfo | None) -> None:
         """Record the points up to the one that the next pod passes; without a next pod up to the last point."""
-        if following is None:
-            end = _rounded_up(100 * self._arrived, self._capacity)
-        else:
-            end = _rounded_up(100 * (self._arrived + self._meter.requested(following)), self._capacity) - 1
+        more = 0 if following is None else self._meter.requested(self._resource, following)
+        end = _rounded_up(100 * (self._arrived + more), self._capacity) - (following is not None)
         if end < self._percent:
             return
         used = self._used()
-        unusable = {name: self._share(amount) for name, amount in self._meter.unusable().items()}
+        unusable = {name: self._share(amount) for name, amount in self._meter.unusable(self._resource).items()}
         points = end + 1 - self._percent
         self._allocated += [used] * points
         self._failed += [self._failures] * points
@@ -223,7 +178,7 @@ class _Line:
         )
 
     def _used(self) -> float:
-        return self._share(self._meter.used())
+        return self._share(self._meter.used(self._resource))
 
     def _share(self, amount: float) -> float:
         return round(100 * amount / self._capacity, 2)

@@ -87,10 +87,14 @@ class Cause(Struct, frozen=True):
     alone: str | None = None
 
 
-class Tally(Struct, frozen=True):
-    """A rule that differs between the sides, and how many of the reported pods it moved."""
+class Tally(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A rule that differs between the sides (RuleChange), and how many of the reported pods it moved."""
 
-    rule: RuleChange
+    since: str
+    gate: str = ""
+    text: str
+    plugins: tuple[str, ...]
+    aspects: tuple[Aspect, ...]
     pods: int
 
 
@@ -140,10 +144,10 @@ class PodChange(Struct, frozen=True):
         return self.after is not None and not self.after.node and (self.before is None or bool(self.before.node))
 
 
-class NodeChange(Struct, frozen=True):
-    """The requests on a node; None on a side without the node."""
+class NodeChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The requests on a node, or on all nodes together without a name; None on a side without the node."""
 
-    node: str
+    node: str = ""
     before: NodeUse | None
     after: NodeUse | None
 
@@ -404,8 +408,9 @@ def _paired(
 
 def _nodes(before: Side, after: Side) -> tuple[tuple[NodeChange, ...], NodeChange]:
     was, now = before.nodes, after.nodes
-    changed = [NodeChange(name, was.use_of(name), now.use_of(name)) for name in differing_nodes(was, now)]
-    return tuple(changed), NodeChange("", total_use(was), total_use(now))
+    names = differing_nodes(was, now)
+    changed = [NodeChange(node=name, before=was.use_of(name), after=now.use_of(name)) for name in names]
+    return tuple(changed), NodeChange(before=total_use(was), after=total_use(now))
 
 
 def _spread(before: _Sightings, after: _Sightings, workloads: Collection[str]) -> Iterator[SpreadChange]:

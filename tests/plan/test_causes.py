@@ -231,7 +231,7 @@ def test_rules_are_summed_up_over_the_pods_that_are_told_of(tmp_path: Path) -> N
     items = [node, WHOLE, *(make_pod(name, "other").spec(resources={"requests": {"cpu": "3"}}) for name in "xy")]
     found = differ(tmp_path, items, "1.33", "1.34", namespace="other")
     assert found.rules is not None
-    assert [(each.rule.gate, each.pods) for each in found.rules if each.pods] == [("PodLevelResources", 2)]
+    assert [(each.gate, each.pods) for each in found.rules if each.pods] == [("PodLevelResources", 2)]
     assert len(found.rules) > 5
 
 

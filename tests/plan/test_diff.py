@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
 from ksched_cli.plan.run.each import Copy
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
+from ksched_cli.report.amounts import amounts_of, exact_all
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import Wiring
 from ksched_cli.world.results import FinalPod, FinalPods
@@ -36,23 +37,27 @@ def one_by_one(side: Side) -> Side:
     return replace(side, settle_result=replace(side.settle_result, world=world))
 
 
+def present(names: Sequence[str], amounts: Sequence[int]) -> dict[str, int]:
+    return {name: amount for name, amount in zip(names, amounts, strict=False) if amount}
+
+
 def uses(nodes: NodeColumns) -> dict[str, NodeUse]:
     """The use of each node, read from the columns node by node."""
     columns = zip(nodes.requested.T.tolist(), nodes.allocatable.T.tolist(), nodes.pods.tolist(), strict=True)
     return {
-        name: NodeUse(pods, *({n: a for n, a in zip(nodes.resources, each, strict=False) if a} for each in amounts))
+        name: NodeUse(pods, *(exact_all(present(nodes.resources, each)) for each in amounts))
         for name, (*amounts, pods) in zip(nodes.table.names, columns, strict=True)
     }
 
 
-def total(nodes: NodeColumns) -> tuple[int, dict[str, int], dict[str, int]]:
+def total(nodes: NodeColumns) -> tuple[int, dict[str, str], dict[str, str]]:
     pods, requested, allocatable = 0, dict[str, int](), dict[str, int]()
     for use in uses(nodes).values():
         pods += use.pods
         for into, amounts in ((requested, use.requested), (allocatable, use.allocatable)):
-            for name, amount in amounts.items():
+            for name, amount in amounts_of(amounts).items():
                 into[name] = into.get(name, 0) + amount
-    return pods, requested, allocatable
+    return pods, exact_all(requested), exact_all(allocatable)
 
 
 def in_order(use: NodeUse | None) -> tuple[int, list[Any], list[Any]]:
@@ -199,9 +204,9 @@ def test_use_and_spread(tmp_path: Path) -> None:
     was, now = uses["a"]
     assert was is not None
     assert now is not None
-    assert (was.requested["cpu"], now.requested["cpu"], was.pods, now.pods) == (3000, 2000, 3, 2)
+    assert (was.requested["cpu"], now.requested["cpu"], was.pods, now.pods) == ("3", "2", 3, 2)
     assert found.total.before == found.total.after
-    assert now.allocatable["cpu"] == 4000
+    assert now.allocatable["cpu"] == "4"
 
 
 def test_only_wanted_pods_are_told_of(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.plan.diff import Cause, DiffResult, OnNode
+from ksched_cli.plan.diff import Cause, DiffResult, OnNode, Tally
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.changes import ReleaseRules, RuleChange
 from tests.builders import make_node, make_pod, write_list
@@ -39,7 +39,7 @@ def running(name: str, node: str, priority: int = 0, cpu: str = "1") -> Any:
     return make_pod(name).requests(cpu=cpu).priority(priority).on(node).started("2026-01-01T00:00:01Z")
 
 
-def name_of(rule: RuleChange) -> str:
+def name_of(rule: RuleChange | Tally) -> str:
     """The attribute that declares the rule, or its gate."""
     if rule.gate:
         return rule.gate
@@ -219,7 +219,7 @@ def test_rules_of_messages_and_of_the_end_of_a_cycle_move_no_pod(tmp_path: Path)
     found = compared(tmp_path / "c.json", items, ("1.36", ALL))
     assert changes(found) == {}
     assert found.diff.rules is not None
-    idle = {name_of(each.rule) for each in found.diff.rules if not each.pods}
+    idle = {name_of(each) for each in found.diff.rules if not each.pods}
     assert {"quorum_ends_cycle", "reports_preemption_of_groups", "groups_keep_places"} <= idle
 
 

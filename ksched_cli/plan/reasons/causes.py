@@ -492,7 +492,17 @@ def _tallies(changes: Sequence[PodChange], rule_path: RulePath) -> tuple[Tally, 
     causes = [change.cause for change in changes if change.cause is not None]
     moved = Counter(rule for cause in causes for rule in {rule for each in cause.deciders for rule in each.rules})
     # A gate that was on for some minors in between has rules that are the same at both ends.
-    tallies = [Tally(rule, moved[rule]) for rule in dict.fromkeys((*rule_path.rules, *moved))]
+    tallies = [
+        Tally(
+            since=rule.since,
+            gate=rule.gate,
+            text=rule.text,
+            plugins=rule.plugins,
+            aspects=tuple(sorted(rule.aspects)),
+            pods=moved[rule],
+        )
+        for rule in dict.fromkeys((*rule_path.rules, *moved))
+    ]
     return tuple(sorted(tallies, key=lambda each: -each.pods))
 
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node
 from ksched_cli.api.object_facts import NodeZones
+from ksched_cli.api.quantity import quantity_text
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
 from ksched_cli.cluster.nodes import NodeTable
@@ -56,11 +57,11 @@ def pool_of(node: Node) -> str:
 
 
 class NodeUse(Struct, frozen=True):
-    """The amounts of a node by resource: cpu in thousandths, all others in their own unit."""
+    """The pods of a node, and its amounts by resource, as a manifest has them."""
 
     pods: int
-    requested: Mapping[str, int]
-    allocatable: Mapping[str, int]
+    requested: Mapping[str, str]
+    allocatable: Mapping[str, str]
 
 
 class NodeColumns(Struct, frozen=True, eq=False):
@@ -195,8 +196,8 @@ def differing_nodes(before: NodeColumns, after: NodeColumns) -> list[str]:
     return sorted({*added, *removed, *(names[row] for row in on_both[differs])})
 
 
-def _present(names: Iterable[str], amounts: Iterable[int]) -> dict[str, int]:
-    return {name: amount for name, amount in zip(names, amounts, strict=False) if amount}
+def _present(names: Iterable[str], amounts: Iterable[int]) -> dict[str, str]:
+    return {name: quantity_text(name, amount) for name, amount in zip(names, amounts, strict=False) if amount}
 
 
 def total_use(nodes: NodeColumns) -> NodeUse:
@@ -205,62 +206,28 @@ def total_use(nodes: NodeColumns) -> NodeUse:
     return NodeUse(sum(nodes.pods.tolist()), requested, allocatable)
 
 
-def _sums(names: Sequence[str], columns: Int64Column) -> dict[str, int]:
+def _sums(names: Sequence[str], columns: Int64Column) -> dict[str, str]:
     """The sum of each column. Python's integers do not overflow."""
     found = []
     for place, (name, column) in enumerate(zip(names, columns, strict=False)):
         nodes = np.flatnonzero(column)
         if len(nodes):
             found.append((int(nodes[0]), place, name, sum(column.tolist())))
-    return {name: total for _, _, name, total in sorted(found)}
+    return {name: quantity_text(name, total) for _, _, name, total in sorted(found)}
 
 
-class _Names(Sequence[str]):
-    """Names that are looked up when they are read, and are equal to a tuple of them."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[tuple[str, ...]]]:
-        return tuple, (tuple(self),)
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-
-class NodeNames(_Names):
-    """Names of nodes by their rows. A cycle may tie hundreds of nodes, and most names are never read."""
-
-    __slots__ = ("_names", "_rows")
-
-    def __init__(self, names: Sequence[str], rows: RowColumn) -> None:
-        self._names = names
-        self._rows = rows.astype(np.int32)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return tuple(map(self._names.__getitem__, self._rows[index].tolist()))
-        name: str = self._names[self._rows[index]]
-        return name
+def names_of(names: Sequence[str], rows: RowColumn) -> tuple[str, ...]:
+    """The names of these rows."""
+    return tuple(map(names.__getitem__, rows.tolist()))
 
 
 # So many names are at hand; for the others the rows are sorted again.
 _AT_HAND = TIES_NAMED
 
 
-class TiedNames(_Names):
-    """Names of nodes, in the order of the names. Long runs have many ties: each node of the cluster takes one bit."""
+class TiedNames(Sequence[str]):
+    """Names of nodes, in the order of the names, equal to a tuple of them. Long runs have many ties: each node of the
+    cluster takes one bit."""
 
     __slots__ = ("_first", "_mask", "_names", "_size")
 
@@ -295,6 +262,17 @@ class TiedNames(_Names):
             few = index.start is None and index.step is None and index.stop in range(_AT_HAND + 1)
             return tuple(map(self._names.__getitem__, (self._first if few else self._rows())[index]))
         return self._names[(self._first if 0 <= index < _AT_HAND else self._rows())[index]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[tuple[str, ...]]]:
+        return tuple, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
 
 
 class Failure(Struct, frozen=True, gc=False):
@@ -332,10 +310,7 @@ class NodeScores(Mapping[str, Score]):
     def __init__(
         self, names: tuple[str, ...], raw: tuple[int, ...], normalized: tuple[int, ...], weighted: tuple[int, ...]
     ) -> None:
-        self.names = names
-        self.raw = raw
-        self.normalized = normalized
-        self.weighted = weighted
+        self.names, self.raw, self.normalized, self.weighted = names, raw, normalized, weighted
 
     def __getitem__(self, name: str) -> Score:
         if name not in self.names:
@@ -366,18 +341,15 @@ class ScoredNode(Struct, frozen=True, gc=False):
 K = TypeVar("K")
 
 
-class ByKind(Generic[K]):
+class ByKind(Struct, Generic[K], frozen=True):
     """Nodes, many of which have the same value: the name and the value's number of each, and the values."""
 
-    __slots__ = ("kinds", "names", "numbers")
-
-    def __init__(self, names: Sequence[str], numbers: Sequence[int], kinds: Sequence[K]) -> None:
-        self.names = names
-        self.numbers = numbers
-        self.kinds = kinds
+    names: Sequence[str]
+    numbers: Sequence[int]
+    kinds: Sequence[K]
 
     def __iter__(self) -> Iterator[tuple[str, K]]:
-        return ((name, self.kinds[number]) for name, number in zip(self.names, self.numbers, strict=True))
+        return zip(self.names, map(self.kinds.__getitem__, self.numbers), strict=True)
 
 
 class NodeDetail:
@@ -398,8 +370,8 @@ class NodeDetail:
         self._table = table
 
     @property
-    def feasible(self) -> Sequence[str]:
-        return NodeNames(self._nodes.names, self._feasible)
+    def feasible(self) -> tuple[str, ...]:
+        return names_of(self._nodes.names, self._feasible)
 
     @cached_property
     def filters(self) -> Mapping[str, Failure]:
@@ -420,7 +392,7 @@ class NodeDetail:
         """By name."""
         if self._table is None:
             return {}
-        return dict(zip(NodeNames(self._nodes.names, self._table.rows), self._table.totals.tolist(), strict=True))
+        return dict(zip(names_of(self._nodes.names, self._table.rows), self._table.totals.tolist(), strict=True))
 
     @property
     def node_names(self) -> Sequence[str]:
@@ -469,7 +441,7 @@ class NodeDetail:
         rows = np.concatenate([rows for _, rows in self._failures])
         numbers = np.repeat(np.arange(len(kinds)), [len(rows) for _, rows in self._failures])
         order = np.argsort(self._nodes.name_rank[rows])
-        return ByKind(NodeNames(self._nodes.names, rows[order])[:], numbers[order].tolist(), kinds)
+        return ByKind(names_of(self._nodes.names, rows[order]), numbers[order].tolist(), kinds)
 
     def scores_by_kind(self) -> ByKind[Mapping[str, Score]]:
         """Feasible nodes in their order, with the scores of each plugin. Most of them score like many others."""
@@ -487,7 +459,7 @@ class NodeDetail:
             {name: Score(raw, normalized, weighted) for name, raw, normalized, weighted in table.scores_at(index)}
             for index in examples.tolist()
         ]
-        return ByKind(NodeNames(self._nodes.names, table.rows)[:], numbers.tolist(), kinds)
+        return ByKind(names_of(self._nodes.names, table.rows), numbers.tolist(), kinds)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NodeDetail):

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import convert, field
+
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted, joined, named
-from ksched_cli.plan.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, SpreadChange, Tally
+from ksched_cli.plan.diff import NodeChange, OnNode, PodPlace, SpreadChange, Tally
 from ksched_cli.plan.results.nodes import NodeUse
-from ksched_cli.report.amounts import amount_of, exact_all
+from ksched_cli.report.amounts import amount_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part
@@ -36,11 +38,6 @@ class RulePart(DocumentPart, frozen=True, kw_only=True):
     gate: str = ""
     text: str
 
-    @property
-    def when(self) -> str:
-        """The minor, and the gate if one decides: `MINOR, gate NAME`."""
-        return ", ".join(filter(None, (self.since, f"gate {self.gate}" if self.gate else "")))
-
 
 class DeciderPart(DocumentPart, frozen=True, kw_only=True):
     """The name of kube-scheduler itself is absent."""
@@ -51,10 +48,6 @@ class DeciderPart(DocumentPart, frozen=True, kw_only=True):
     nodes: tuple[OnNode, ...] = ()
     configuration: bool = False
 
-    @classmethod
-    def of(cls, each: Decider) -> DeciderPart:
-        return cls.like(each, rules=tuple(map(RulePart.like, each.rules)))
-
 
 class CausePart(DocumentPart, frozen=True, kw_only=True):
     kind: str
@@ -64,28 +57,18 @@ class CausePart(DocumentPart, frozen=True, kw_only=True):
     pods: tuple[str, ...] = ()
     alone: str | None = None
 
-    @classmethod
-    def of(cls, cause: Cause | None) -> CausePart | None:
-        if cause is None:
-            return None
-        return cls.like(cause, deciders=tuple(map(DeciderPart.of, cause.deciders)), pods=tuple(cause.pods))
-
 
 class ChangePart(DocumentPart, frozen=True, kw_only=True):
-    change: str
+    kind: str = field(name="change")
     workload: str
     before: PodPlace | None
     after: PodPlace | None
     cause: CausePart | None = None
 
-    @classmethod
-    def of(cls, each: PodChange) -> ChangePart:
-        return cls.like(each, change=each.kind, cause=CausePart.of(each.cause))
-
     @property
     def lost(self) -> bool:
         """Whether the pod is new and has no node."""
-        return self.change == "added" and self.after is not None and not self.after.node
+        return self.kind == "added" and self.after is not None and not self.after.node
 
     @property
     def pod(self) -> str:
@@ -93,52 +76,17 @@ class ChangePart(DocumentPart, frozen=True, kw_only=True):
         return either.pod if either is not None else ""
 
 
-class UsePart(DocumentPart, frozen=True, kw_only=True):
-    pods: int
-    requested: Mapping[str, str]
-    allocatable: Mapping[str, str]
-
-    @classmethod
-    def of(cls, use: NodeUse | None) -> UsePart | None:
-        if use is None:
-            return None
-        return cls.like(use, requested=exact_all(use.requested), allocatable=exact_all(use.allocatable))
-
-
-class NodeUsePart(DocumentPart, frozen=True, kw_only=True):
-    """`node` is absent for all nodes together."""
-
-    node: str = ""
-    before: UsePart | None
-    after: UsePart | None
-
-    @classmethod
-    def of(cls, each: NodeChange) -> NodeUsePart:
-        return cls.like(each, before=UsePart.of(each.before), after=UsePart.of(each.after))
-
-
-class TallyPart(RulePart, frozen=True, kw_only=True):
-    plugins: tuple[str, ...]
-    aspects: tuple[str, ...]
-    pods: int
-
-    @classmethod
-    def of(cls, tally: Tally) -> TallyPart:
-        rule = tally.rule
-        return cls.like(rule, plugins=tuple(rule.plugins), aspects=tuple(sorted(rule.aspects)), pods=tally.pods)
-
-
 class DiffDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Diff"):
     pods: tuple[ChangePart, ...]
     unchanged: int
     spread: tuple[SpreadChange, ...]
-    nodes: tuple[NodeUsePart, ...]
-    total: NodeUsePart
+    nodes: tuple[NodeChange, ...]
+    total: NodeChange
     final: Any
     finished: Mapping[str, bool]
     draws: tuple[Draw, ...] = ()
     orders: OrdersPart | None = None
-    rules: tuple[TallyPart, ...] | None = None
+    rules: tuple[Tally, ...] | None = None
     autoscaling: Mapping[str, Any] | None = None
     autoscaling_before: Mapping[str, Any] | None = None
     node_table: Any = None
@@ -153,14 +101,11 @@ def document(found: DiffResult, options: RenderOptions) -> DiffDocument:
     added_before, added = (None if each is None else each.document() for each in found.autoscaling)
     return DiffDocument.like(
         diff,
-        pods=tuple(map(ChangePart.of, diff.changes)),
-        nodes=tuple(map(NodeUsePart.of, diff.nodes)),
-        total=NodeUsePart(before=UsePart.of(diff.total.before), after=UsePart.of(diff.total.after)),
+        pods=convert(diff.changes, tuple[ChangePart, ...], from_attributes=True),
         final=final_part(diff.after),
         finished=diff.after.finished,
         draws=diff.after.draws,
         orders=OrdersPart.of(diff.after),
-        rules=None if diff.rules is None else tuple(map(TallyPart.of, diff.rules)),
         autoscaling=added,
         autoscaling_before=added_before,
         node_table=diff.columns,
@@ -189,7 +134,7 @@ _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "no
 
 
 def _kind(change: ChangePart) -> str:
-    return "lost" if change.lost else change.change
+    return "lost" if change.lost else change.kind
 
 
 def view(found: DiffDocument) -> View:
@@ -299,9 +244,14 @@ def _decider(decider: DeciderPart, change: ChangePart, most: int | None) -> str:
 def _who(decider: DeciderPart) -> str:
     # All changed rules together make a score; of several rules of a filter one is enough.
     word = " and " if decider.aspect in ("score", "weight") else " or "
-    since = word.join(dict.fromkeys(rule.when for rule in decider.rules))
+    since = word.join(dict.fromkeys(_when(rule) for rule in decider.rules))
     why = ", ".join(filter(None, (since, "the configuration" if decider.configuration else "")))
     return f"{decider.plugin or ITSELF} ({why})" if why else decider.plugin or ITSELF
+
+
+def _when(rule: RulePart | Tally) -> str:
+    """The minor, and the gate if one decides: `MINOR, gate NAME`."""
+    return ", ".join(filter(None, (rule.since, f"gate {rule.gate}" if rule.gate else "")))
 
 
 def _figure(figure: OnNode, nothing: str) -> str:
@@ -337,8 +287,8 @@ def _rules(found: DiffDocument) -> list[Section]:
     return sections
 
 
-def _title(tally: TallyPart) -> str:
-    return f"{', '.join(each or ITSELF for each in tally.plugins)} ({tally.when})"
+def _title(tally: Tally) -> str:
+    return f"{', '.join(each or ITSELF for each in tally.plugins)} ({_when(tally)})"
 
 
 # Nodes
@@ -391,12 +341,12 @@ def _nodes(found: DiffDocument) -> list[Section]:
     ]
 
 
-def _signed(change: NodeUsePart) -> str:
+def _signed(change: NodeChange) -> str:
     """`+ node-1` for a new node, `- node-1` for one that is gone, `~ node-1` for a change."""
     return f"{'+' if change.before is None else '-' if change.after is None else '~'} {change.node}"
 
 
-def _use(change: NodeUsePart, resources: Sequence[str]) -> Iterator[str]:
+def _use(change: NodeChange, resources: Sequence[str]) -> Iterator[str]:
     sides = [use for use in (change.before, change.after) if use is not None]
     yield _from_to(str(use.pods) for use in sides)
     for name in resources:
@@ -407,6 +357,6 @@ def _from_to(values: Iterator[str]) -> str:
     return " -> ".join(dict.fromkeys(values))
 
 
-def _percentage(use: UsePart, resource: str) -> str:
+def _percentage(use: NodeUse, resource: str) -> str:
     there = amount_of(resource, use.allocatable.get(resource, "0"))
     return f"{100 * amount_of(resource, use.requested.get(resource, '0')) / there:.0f}%" if there else "-"

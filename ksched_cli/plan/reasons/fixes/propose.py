@@ -8,6 +8,7 @@ that could leave."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
@@ -316,14 +317,9 @@ def _ways(situation: FixSituation, pod: Pod, waiting: int) -> Iterator[tuple[Fix
         yield from _priorities(situation)
 
 
-class _Counts(dict[str, int]):
-    def __missing__(self, key: str) -> int:
-        return 0
-
-
 def _taints(nodes: Any) -> Mapping[str, int]:
     """How many nodes have each taint; under the empty text, how many workers take pods without a toleration."""
-    counts = _Counts()
+    counts = Counter[str]()
     for node in nodes:
         hard = [each for each in node.spec.taints if each.effect != "PreferNoSchedule"]
         if all(is_of_a_state(each) for each in hard):
