@@ -15,9 +15,8 @@ import select
 import signal
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 from msgspec import Struct
@@ -271,10 +270,57 @@ _AHEAD = 2
 _MOST_DEATHS = 2
 
 
+def _run_spans(
+    spans: Spans,
+    here: SpanRunner,
+    submit: Callable[[range], Any],
+    first_done: Callable[[Iterable[Any]], Any],
+    ahead: Callable[[], int],
+    deadly: type[Exception],
+    most_deaths: int = 1,
+) -> Generator[RanSpan, None, None]:
+    """Run all spans on workers, of which so many may be `ahead`. A worker that dies may take other spans with it,
+    whichever of them was the cause: their futures raise `deadly`. Such spans wait until no other span runs. Then each
+    is run alone, and halved while its worker dies. So the variant that the worker dies of is found, `most_deaths`
+    times, and all others are run."""
+    span_of: dict[Any, range] = {}
+    lost: list[range] = []
+    deaths = 0
+    while True:
+        alone, most = bool(lost) and not span_of, ahead()
+        if alone:
+            span = lost.pop()
+            span_of[submit(span)] = span
+        while not alone and not lost and len(span_of) < most and (following := spans.hand_out()) is not None:
+            span_of[submit(following)] = following
+        if not span_of:
+            return
+        future = first_done(span_of)
+        span = span_of.pop(future)
+        try:
+            result: RanSpan = future.result()
+        except deadly:
+            deaths += alone and len(span) == 1
+            if deaths == most_deaths:
+                yield RanSpan(span, here.died(span.start), 0.0, 0.0)
+                deaths = 0
+            else:
+                lost += _halves(span) if alone and len(span) > 1 else [span]
+            continue
+        deaths = 0
+        spans.measured(span, result.seconds)
+        yield result
+
+
+def _halves(span: range) -> list[range]:
+    """The second half and the first: the last one is taken first."""
+    middle = span.start + len(span) // 2
+    return [range(middle, span.stop), range(span.start, middle)]
+
+
 class Processes:
     """Processes that load the task once, when they start (concurrent.futures). A worker that dies takes the whole pool
-    with it (BrokenProcessPool). The spans that were running are suspects: they are run one at a time in a new pool, and
-    halved while the worker dies again. So the variant that the worker dies of is found, and all others are run."""
+    with it (BrokenProcessPool)."""
 
     name = "processes"
 
@@ -283,82 +329,27 @@ class Processes:
 
     def run(self, task: SpanTask, spans: Spans, here: SpanRunner) -> Generator[RanSpan, None, None]:
         import pickle
-        from concurrent.futures.process import BrokenProcessPool
-
-        payload = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
-        suspects = _Suspects()
-        while True:
-            with _pool(self.workers, payload) as pool:
-                try:
-                    yield from suspects.run(pool)
-                    yield from self._run_all(pool, spans, suspects)
-                    return
-                except BrokenProcessPool:
-                    pass
-            deadly = suspects.narrow()
-            if deadly is not None:
-                yield RanSpan(range(deadly, deadly + 1), here.died(deadly), 0.0, 0.0)
-
-    def _run_all(self, pool: ProcessPoolExecutor, spans: Spans, suspects: _Suspects) -> Generator[RanSpan, None, None]:
         from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool
 
-        running: dict[Future[RanSpan], range] = {}
-        span: range | None = None
-        try:
-            while True:
-                while len(running) < self.workers * _AHEAD and (span := spans.hand_out()) is not None:
-                    running[pool.submit(_run, span)] = span
-                    span = None
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    result = future.result()
-                    del running[future]
-                    spans.measured(result.span, result.seconds)
-                    yield result
-        except BrokenProcessPool:
-            # A pool that is broken already refuses the span that was just taken.
-            suspects.add([*running.values(), *([span] if span is not None else [])])
-            raise
+        payload = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        with ExitStack() as pools:
+            pool = pools.enter_context(_pool(self.workers, payload))
 
+            def submit(span: range) -> Future[RanSpan]:
+                nonlocal pool
+                try:
+                    return pool.submit(_run, span)
+                except BrokenProcessPool:
+                    pools.close()
+                    pool = pools.enter_context(_pool(self.workers, payload))
+                    return pool.submit(_run, span)
 
-class _Suspects:
-    """Spans that were running when a worker died, and what is known of the first of them."""
+            def first_done(futures: Iterable[Future[RanSpan]]) -> Future[RanSpan]:
+                return wait(futures, return_when=FIRST_COMPLETED).done.pop()
 
-    def __init__(self) -> None:
-        self._spans: deque[range] = deque()
-        self._alone = False
-        self._deaths = 0
-
-    def add(self, spans: Iterable[range]) -> None:
-        self._spans.extend(spans)
-        self._alone = False
-
-    def run(self, pool: ProcessPoolExecutor) -> Generator[RanSpan, None, None]:
-        """Run one span at a time."""
-        while self._spans:
-            self._alone = True
-            result = pool.submit(_run, self._spans[0]).result()
-            self._spans.popleft()
-            self._alone, self._deaths = False, 0
-            yield result
-
-    def narrow(self) -> int | None:
-        """Halve the span that was running alone. The number of the variant that the worker died of repeatedly."""
-        if not self._alone:
-            return None
-        first = self._spans[0]
-        if len(first) > 1:
-            self._spans.popleft()
-            self._spans.extendleft(_halves(first))
-            return None
-        self._deaths += 1
-        if self._deaths < _MOST_DEATHS:
-            return None
-        self._spans.popleft()
-        self._alone, self._deaths = False, 0
-        return first[0]
+            ahead = self.workers * _AHEAD
+            yield from _run_spans(spans, here, submit, first_done, lambda: ahead, BrokenProcessPool, _MOST_DEATHS)
 
 
 @contextmanager
@@ -548,41 +539,22 @@ class OnDask:
             raise UsageError(problems)
 
     def _run_all(self, client: Any, spans: Spans, here: SpanRunner) -> Generator[RanSpan, None, None]:
-        """Run all spans. Dask gives up a span when too many workers died while they had it, whichever span was the
-        cause. So such spans wait until no other span runs; then each is run alone, and halved while its worker dies."""
+        """Run all spans. Dask gives up a span when too many workers died while they had it."""
         from distributed import KilledWorker, as_completed
 
         running = as_completed()
-        span_of: dict[Any, range] = {}
-        suspects: list[range] = []
-        while True:
-            # Workers come and go.
+
+        def submit(span: range) -> Any:
+            future = client.submit(_run_on_dask, span.start, span.stop, pure=False)
+            running.add(future)
+            return future
+
+        def ahead() -> int:
+            """Workers come and go."""
             self.workers = max(self.workers, len(client.nthreads()))
-            alone = not span_of and bool(suspects)
-            while alone or (not suspects and len(span_of) < self.workers * _AHEAD):
-                span = suspects.pop() if alone else spans.hand_out()
-                if span is None:
-                    break
-                future = client.submit(_run_on_dask, span.start, span.stop, pure=False)
-                span_of[future] = span
-                running.add(future)
-                if alone:
-                    break
-            if not span_of:
-                return
-            future = next(running)
-            span = span_of.pop(future)
-            try:
-                result: RanSpan = future.result()
-            except KilledWorker:
-                if alone and len(span) == 1:
-                    yield RanSpan(span, here.died(span.start), 0.0, 0.0)
-                else:
-                    suspects += _halves(span) if alone else [span]
-                continue
-            future.release()
-            spans.measured(span, result.seconds)
-            yield result
+            return self.workers * _AHEAD
+
+        yield from _run_spans(spans, here, submit, lambda _: next(running), ahead, KilledWorker)
 
 
 def _greet(address: str) -> None:
@@ -599,12 +571,6 @@ def _greet(address: str) -> None:
         connection.settimeout(_GREETING)
         if not connection.recv(1):
             raise OSError("the server closed the connection")
-
-
-def _halves(span: range) -> list[range]:
-    """The second half and the first: the last one is taken first."""
-    middle = span.start + len(span) // 2
-    return [range(middle, span.stop), range(span.start, middle)]
 
 
 def _task_plugin(payload: bytes) -> Any:
