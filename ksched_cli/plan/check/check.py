@@ -24,18 +24,18 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.errors import Problem
 from ksched_cli.plan.check.findings import check_workloads
 from ksched_cli.plan.check.results import (
+    NO_STATS,
     Check,
     Finding,
     Losses,
     WorkloadCheck,
-    WorkloadLoss,
     input_findings,
     nothing_checked,
 )
 from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
 from ksched_cli.plan.check.workloads import CheckRun, evicted_anyway
 from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
-from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
+from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.run.coverage import with_manifest_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_runs, decisive_ties
@@ -47,7 +47,7 @@ from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.workloads import Scale
 from ksched_cli.whatif.manifests import WORKLOADS, left_to_other_schedulers, refused_changes
 from ksched_cli.whatif.order import in_order, unknown_namespaces
-from ksched_cli.world.results import Orders, WorldResult
+from ksched_cli.world.results import Orders
 from ksched_cli.world.world import World
 
 if TYPE_CHECKING:
@@ -86,22 +86,6 @@ def _in_words(finding: Finding, more: str, level: str) -> Finding:
     return replace(finding, message=finding.message + more) if finding.level == level else finding
 
 
-class Outcome(Struct, frozen=True):
-    """`warnings` are those of the API server and of a world that does not come to rest, `gaps` the admission that is
-    not modelled. `evicted_anyway`: pods that pending pods of the cluster evict without the manifests too; they are in
-    no loss."""
-
-    workloads: tuple[WorkloadCheck, ...]
-    losses: tuple[WorkloadLoss, ...]
-    world: WorldResult
-    warnings: tuple[str, ...]
-    gaps: tuple[str, ...]
-    nodes: NodeColumns
-    evicted_anyway: tuple[str, ...] = ()
-    # The nodes that the autoscaler of the cluster has added.
-    autoscaling: Provisioning | None = None
-
-
 class Checker:
     """Checks manifests in trials of one world."""
 
@@ -134,11 +118,15 @@ class Checker:
         self._trial.roll_back()
         return self._run.world
 
-    def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
-        """Run the manifests to their end. Where a draw mattered, try other orders too."""
+    def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Check:
+        """Run the manifests to their end. Where a draw mattered, try other orders too. The warnings are those of the
+        API server and of a world that does not come to rest; there are no `stats`."""
         run = self._run_to_end(changes, FIRST_ORDER)
-        items, result, nodes, added = run.items, run.result, run.nodes, self._run.provisioned()
-        losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
+        items, result, added = run.items, run.result, self._run.provisioned()
+        losses, own, warnings = Losses(run.world), run.preemptors(), tuple(run.warnings())
+        coverage = with_manifest_gaps(self._run.coverage, changes.manifests)
+        if gaps := run.gaps():
+            coverage["admissionNotModelled"] = [*coverage.get("admissionNotModelled", []), *gaps]
         workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
         failed = any(each.result == "fails" for each in workloads)
         others = self._run.draw_watch.others(self._run.world, failed=failed)
@@ -152,8 +140,19 @@ class Checker:
             _with_pool_reasons(each, added) for item, each in zip(items, workloads, strict=True) if wanted(item)
         )
         anyway = evicted_anyway(self._without_manifests, losses, own)
-        caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
-        return Outcome(shown, caused, result, warnings, gaps, nodes, names, added)
+        caused = tuple(losses.caused_by(without=anyway))
+        return Check(
+            shown,
+            tuple(pod for each in caused for pod in each.evicted),
+            coverage,
+            NO_STATS,
+            warnings,
+            caused,
+            result,
+            evicted_anyway=tuple(pod_key(each.pod) for each in anyway),
+            nodes=NodeChanges(self._run.nodes, run.nodes),
+            autoscaling=added,
+        )
 
     def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
         return check_workloads(self._run_to_end(changes, choices), self._places, self._missing)
@@ -275,40 +274,21 @@ class ManifestCheck(Struct, frozen=True, dict=True):
         started = time.perf_counter()
         # `wanted` goes by metadata, which workloads have as well.
         wanted = cast(Callable[[Any], bool], source.wanted)
-        missing = tuple(source.loaded.missing)
-        checker = Checker(run, Places(manifests), missing)
+        checker = Checker(run, Places(manifests), tuple(source.loaded.missing))
         first, *others = self._bounds
         found = checker.check(self._changes(first), wanted)
         workloads = found.workloads
         for bound in others:
             more = checker.check(self._changes(bound), wanted).workloads
             workloads = with_bound(workloads, more, self._scaled, bound)
-        stats = run.stats(sum(each.pods for each in workloads), time.perf_counter() - started)
-        coverage = with_manifest_gaps(run.coverage, manifests)
-        if found.gaps:
-            coverage["admissionNotModelled"] = [*coverage.get("admissionNotModelled", []), *found.gaps]
         refused = (f"pod {each.pod} is refused: {each.message}" for each in source.refused)
         reported = {finding.message.lower() for each in workloads for finding in each.findings}
         own = (text for text in found.warnings if text.lower() not in reported)
-        warnings = (*source.loaded.warnings, *source.spec.warnings, *refused, *own)
-        evicted = tuple(pod for each in found.losses for pod in each.evicted)
-        inputs = input_findings(self._problems(bool(workloads)))
         annotated, mistakes = annotations_of(in_order(manifests))
-        warnings = (*warnings, *mistakes)
-        nodes = NodeChanges(run.nodes, found.nodes)
-        whole = Check(
-            workloads,
-            evicted,
-            coverage,
-            stats,
-            warnings,
-            found.losses,
-            found.world,
-            inputs,
-            evicted_anyway=found.evicted_anyway,
-            nodes=nodes,
-            autoscaling=found.autoscaling,
-        )
+        warnings = (*source.loaded.warnings, *source.spec.warnings, *refused, *own, *mistakes)
+        inputs = input_findings(self._problems(bool(workloads)))
+        stats = run.stats(sum(each.pods for each in workloads), time.perf_counter() - started)
+        whole = replace_fields(found, workloads=workloads, stats=stats, warnings=warnings, inputs=inputs)
         partial = len(workloads) < len(self._items)
         return suppress(whole, replace(self.accepted, annotated=annotated), partial=partial)
 

@@ -126,6 +126,7 @@ def is_of(pod: Pod, owners: Set[Identity]) -> bool:
 
 
 MOST_NAMED = 5
+NO_STATS = Stats(0, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 def input_findings(problems: Iterable[Problem]) -> tuple[Finding, ...]:
@@ -157,7 +158,7 @@ def nothing_checked(manifests: Loaded, items: Sequence[Any], sources: Sequence[s
 
 def check_not_run(problems: Iterable[Problem]) -> Check:
     """The result of a check that could not begin."""
-    return Check((), (), {}, Stats(0, 0, 0.0, 0.0, 0.0, 0.0), inputs=input_findings(problems))
+    return Check((), (), {}, NO_STATS, inputs=input_findings(problems))
 
 
 class Finding(Struct, frozen=True):

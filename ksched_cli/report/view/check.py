@@ -313,8 +313,7 @@ def _rollout_lines(workload: WorkloadPart) -> Iterator[Line]:
     """The steps of the rollout, with -o wide."""
     for number, step in enumerate(workload.steps if workload.rollout else (), start=1):
         parts = [f"{len(step.made)} created"] if step.made else []
-        placed = [f"{pod} on {node}" for pod, node in step.placed.items()]
-        parts += [f"placed {named(placed, _NAMED)}"] if placed else []
+        parts += [f"placed {_placed(step)}"] if step.placed else []
         parts += [f"deleted {named(step.removed, _NAMED)}"] if step.removed else []
         yield Line(f"step {number} ({span(step.seconds)}): {'; '.join(parts)}", aside=True, place="wide")
 
@@ -368,10 +367,13 @@ def _step_lines(step: RolloutStep) -> Iterator[Line]:
     if step.made:
         yield Line(f"created: {named(step.made, _NAMED)}")
     if step.placed:
-        places = [f"{pod} on {node}" for pod, node in step.placed.items()]
-        yield Line(f"placed: {named(places, _NAMED)}", "good")
+        yield Line(f"placed: {_placed(step)}", "good")
     if step.removed:
-        yield Line(f"removed: {named(step.removed, _NAMED)}")
+        yield Line(f"deleted: {named(step.removed, _NAMED)}")
+
+
+def _placed(step: RolloutStep) -> str:
+    return named([f"{pod} on {node}" for pod, node in step.placed.items()], _NAMED)
 
 
 def _losses(losses: Sequence[WorkloadLoss]) -> list[Section]:
