@@ -57,6 +57,10 @@ def add(value: Any, *steps: str | int) -> Operation:
     return {"op": "add", "path": pointer(*steps), "value": value}
 
 
+def put(value: Any, *steps: str | int) -> Operation:
+    return {"op": "replace", "path": pointer(*steps), "value": value}
+
+
 def drop(*steps: str | int) -> Operation:
     return {"op": "remove", "path": pointer(*steps)}
 

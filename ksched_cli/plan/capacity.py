@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -146,14 +146,6 @@ class Capacity(Struct, frozen=True):
     # The nodes that the autoscaler has added, and why it adds no more.
     autoscaling: Provisioning | None = None
 
-    @property
-    def mixed(self) -> bool:
-        return len(self.portions) > 1 or any(portion.count > 1 for portion in self.portions)
-
-
-class ReplicaMaker(Protocol):
-    def next(self) -> Replica: ...
-
 
 class _ReplicasAhead:
     """Makes replicas that can be looked at before they are taken."""
@@ -205,9 +197,12 @@ class _NewNodes:
         return replace(found, unplaced=unplaced, not_considered=[], elsewhere={})
 
 
+_Replicas: TypeAlias = "Replicas | _ReplicasAhead"
+
+
 def capacity(
     scheduler: Scheduler,
-    portions: Sequence[tuple[Portion, ReplicaMaker]],
+    portions: Sequence[tuple[Portion, _Replicas]],
     *,
     limit: int,
     pending: PendingCounts | None = None,
@@ -229,7 +224,7 @@ def capacity(
     return count.result([portion for portion, _ in portions], sets, found or CapacityEnd("max"), pending)
 
 
-def _count_alike(count: _Count, shape: str, replicas: ReplicaMaker, limit: int) -> CapacityEnd:
+def _count_alike(count: _Count, shape: str, replicas: _Replicas, limit: int) -> CapacityEnd:
     """Replicas of one shape. Copies of a pod that has a node need no row of their own, if no plugin looks for it."""
     for replica in steps(iter(replicas.next, None), "replicas had their cycle"):
         if count.placed >= limit:
@@ -241,7 +236,7 @@ def _count_alike(count: _Count, shape: str, replicas: ReplicaMaker, limit: int) 
     return CapacityEnd("max")
 
 
-def _in_sets(portions: Sequence[tuple[Portion, ReplicaMaker]]) -> Iterator[tuple[int, Portion, ReplicaMaker]]:
+def _in_sets(portions: Sequence[tuple[Portion, _Replicas]]) -> Iterator[tuple[int, Portion, _Replicas]]:
     """The next portion without end, each with the number of complete sets before it."""
     sets = 0
     while True:

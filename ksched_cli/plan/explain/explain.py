@@ -242,16 +242,6 @@ _CRITERIA: tuple[tuple[Callable[[Figures], Any], Callable[[Figures, Figures], st
 )
 
 
-def decide(scheduler: Scheduler, subject: Subject) -> Decision | None:
-    """The pod's cycle after all those before it. None if the pod does not reach the queue, or is gone."""
-    pod_row = scheduler.cluster.pods.row_of.get(subject.uid)
-    queue = scheduler.enqueue([pod_row] if subject.runs_on and pod_row is not None else None)
-    if pod_row is None or pod_row not in queue.active:
-        return None
-    taken = scheduler.take(run_up_to(scheduler, queue, pod_row).turn)
-    return next(each for each in taken if each.pod_row == pod_row)
-
-
 @dataclass
 class Approach:
     """The turn that the pod has a part in, and where in the queue that is."""
@@ -268,10 +258,6 @@ def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> Approa
     placed = sum(each.row is not None for each in before)
     position = len(before) + 1 + turn.rows.index(pod_row)
     return Approach(turn, QueuePlace(position, len(queue.active), placed))
-
-
-def row_of_subject(subject: Subject, scheduler: Scheduler) -> int:
-    return scheduler.cluster.pods.row_of[subject.uid]
 
 
 Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
@@ -374,7 +360,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
     facts = _facts(subject, scheduler)
     if subject.pod.spec.scheduler_name not in scheduler.runtimes:
         return Explanation(**facts, standing="ignored"), {}
-    pod_row, runtime = row_of_subject(subject, scheduler), scheduler.runtimes[subject.pod.spec.scheduler_name]
+    pod_row, runtime = scheduler.cluster.pods.row_of[subject.uid], scheduler.runtimes[subject.pod.spec.scheduler_name]
     queue = scheduler.enqueue([pod_row] if subject.runs_on else None)
     if pod_row in queue.failed:
         outcome = PodOutcome(subject.key, "error", message=queue.failed[pod_row], scheduler=facts["scheduler"])
@@ -385,8 +371,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
     inspection = inspect(scheduler.runtimes[runtime.profile.scheduler_name], scheduler.cluster.pods.infos[pod_row])
     nodes, before = _nodes(inspection, scheduler), NodeColumns.of(scheduler.cluster)
     preemption, on = study_preemption(scheduler.dry_search(pod_row)), _occupants(scheduler)
-    decision = next(each for each in scheduler.take(approach.turn) if each.pod_row == pod_row)
-    scheduler.close()
+    decision = _decide(scheduler, approach.turn, pod_row)
     outcome = outcome_of(decision, scheduler.cluster, OutputOptions(detail=True, top=len(scheduler.cluster.nodes)))
     found = Explanation(
         **facts,
@@ -420,15 +405,22 @@ def _occupants(scheduler: Scheduler) -> Occupants:
 def _placed_with(subject: Subject, scheduler: Scheduler, plugin: str, weight: int) -> str:
     """The pod's node when a plugin of its profile weighs so much, for the pods before it as well."""
     scheduler.reweigh(subject.pod.spec.scheduler_name, plugin, weight)
-    decision = decide(scheduler, subject)
+    pod_row = scheduler.cluster.pods.row_of[subject.uid]
+    queue = scheduler.enqueue([pod_row] if subject.runs_on else None)
+    decision = _decide(scheduler, run_up_to(scheduler, queue, pod_row).turn, pod_row)
+    return "" if decision.row is None else scheduler.cluster.nodes.names[decision.row]
+
+
+def _decide(scheduler: Scheduler, turn: Turn, pod_row: int) -> Decision:
+    """The last cycle of a scheduler, that of this pod."""
+    decision = next(each for each in scheduler.take(turn) if each.pod_row == pod_row)
     scheduler.close()
-    row = None if decision is None else decision.row
-    return "" if row is None else scheduler.cluster.nodes.names[row]
+    return decision
 
 
 def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
     requests = requests_of(subject.pod, use_status=False)
-    info = scheduler.cluster.pods.infos[row_of_subject(subject, scheduler)]
+    info = scheduler.cluster.pods.infos[scheduler.cluster.pods.row_of[subject.uid]]
     return {
         "pod": subject.key,
         "asks": {name: amount_text(name, amount) for name, amount in requests.items() if amount},

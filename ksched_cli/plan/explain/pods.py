@@ -4,7 +4,7 @@ cluster in which it is pending (`find_subject`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -17,7 +17,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.store import identity_of, owner_identity
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import Problem, UsageError, named
+from ksched_cli.errors import Problem, UsageError, did_you_mean, named
 from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -134,14 +134,13 @@ def _unknown(loaded: Loaded, name: str, namespace: str) -> str:
     text = f"there is no pod {namespace}/{name}" if namespace else f"there is no pod {name}"
     if not pods:
         return f"{text}: there are no pods in the input"
-    elsewhere = [pod for pod in loaded.of(Pod) if pod.metadata.name.startswith(name)] if namespace else []
+    elsewhere = [pod for pod in pods if pod.metadata.name.startswith(name)] if namespace else []
     if elsewhere:
         owners = owners_in(loaded)
         return f"{text}; there is {named(sorted({_written(workload_of(pod, owners)) for pod in elsewhere}), _NEAREST)}"
     if namespace and not any(pod.metadata.namespace == namespace for pod in pods):
-        near = get_close_matches(namespace, sorted({pod.metadata.namespace for pod in pods}), 1, 0.6)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        return f"{text}: no pod is in namespace {namespace}{hint}"
+        hint = did_you_mean(namespace, sorted({pod.metadata.namespace for pod in pods}))
+        return f"{text}: no pod is in namespace {namespace}{f' ({hint})' if hint else ''}"
     near = similar_names(pods, name, namespace)
     if near:
         return f"{text}; the nearest names are {', '.join(near)}"
@@ -149,16 +148,18 @@ def _unknown(loaded: Loaded, name: str, namespace: str) -> str:
     return f"{text}; pending pods are {named(waiting, _NEAREST)}" if waiting else text
 
 
-def similar_names(pods: Iterable[Pod], name: str, namespace: str) -> list[str]:
-    """Names that one may have meant: beginning alike, or much alike."""
-    pods = list(pods)
+def similar_names(pods: Sequence[Pod], name: str, namespace: str) -> list[str]:
+    """The pods that may have been meant."""
     here = [pod for pod in pods if namespace in ("", pod.metadata.namespace)] or pods
-    names = {pod.metadata.name for pod in here}
-    close = get_close_matches(name, sorted(names), _NEAREST, 0.6)
-    close += sorted(each for each in names if each.startswith(name) and each not in close)
-    order = {each: index for index, each in enumerate(close)}
-    found = sorted((pod for pod in here if pod.metadata.name in order), key=lambda pod: order[pod.metadata.name])
+    near = closest_names(name, {pod.metadata.name for pod in here})
+    found = sorted((pod for pod in here if pod.metadata.name in near), key=lambda pod: near.index(pod.metadata.name))
     return [pod_key(pod) for pod in found[:_NEAREST]]
+
+
+def closest_names(name: str, names: Collection[str]) -> list[str]:
+    """Of the names those that may have been meant: much alike, or beginning alike."""
+    close = get_close_matches(name, sorted(names), _NEAREST, 0.6)
+    return [*close, *sorted(each for each in names if each.startswith(name) and each not in close)][:_NEAREST]
 
 
 class PickedPod(Struct, frozen=True):
@@ -269,12 +270,6 @@ class Subject(Struct, frozen=True):
 def find_subject(loaded: Loaded, name: str) -> Subject:
     """The pod that is named, or the first one of what is named."""
     return as_pending(loaded, find_named_pods(loaded, name).pods[0])
-
-
-def closest_names(name: str, names: Sequence[str]) -> list[str]:
-    """Of the names those that may have been meant."""
-    close = get_close_matches(name, sorted(names), _NEAREST, 0.6)
-    return close or sorted(each for each in names if each.startswith(name))[:_NEAREST]
 
 
 def as_pending(loaded: Loaded, pod: Pod) -> Subject:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, Taint
-from ksched_cli.api.json_patch import Operation, add, apply_patch, drop, patch_pod, pointer
+from ksched_cli.api.json_patch import Operation, add, apply_patch, drop, patch_pod, put
 from ksched_cli.api.karpenter import NodePool, NodeSelectorRequirementWithMinValues
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.quantity import parse_quantity
@@ -140,7 +140,7 @@ class _Search:
                     need += 1 if resource == "nodes" else max(amounts)
                 if need > parse_quantity(limit):
                     shown = f"{-(-need // _GIB)}Gi" if resource == "memory" else str(-(-need // 1))
-                    operations.append({"op": "replace", "path": pointer("spec", "limits", resource), "value": shown})
+                    operations.append(put(shown, "spec", "limits", resource))
                     texts.append(f"{resource} from {limit} to {shown}")
             if operations:
                 raised = attempt.patched(f"raise its limit of {', '.join(texts)}", *operations)
@@ -272,7 +272,7 @@ def _with_value(attempt: _Attempt, at: int, value: str) -> _Attempt:
     if each.operator in ("Gt", "Lt", "Gte", "Lte") and value.isdecimal():
         bound = str(int(value) + {"Gt": -1, "Lt": 1}.get(each.operator, 0))
         text = f"change the requirement {_shown(each)} to {each.operator} {bound}"
-        return attempt.patched(text, {"op": "replace", "path": pointer(*path, "values"), "value": [bound]})
+        return attempt.patched(text, put([bound], *path, "values"))
     if each.operator == "NotIn" and len(each.values) > 1 and value in each.values:
         text = f"allow {value} in the requirement {_shown(each)}"
         return attempt.patched(text, drop(*path, "values", each.values.index(value)))

@@ -11,29 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from ksched_cli.api.core import LabelSelector, Namespace, Pod
-from ksched_cli.api.json_patch import Operation, add, drop
+from ksched_cli.api.json_patch import Operation, add, drop, put
 from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.spelling import nearest
 from ksched_cli.cluster.affinity_terms import make_term
 from ksched_cli.errors import named
+from ksched_cli.plan.reasons.typos import Typo
 from ksched_cli.plugins.inter_pod_affinity import REQUIRED
 
 _NO_LABELS: Mapping[str, str] = {}
 # So many namespaces and pods are named.
 _NAMED = 3
-
-
-class PodTypo(Struct, frozen=True):
-    """A label that a term wants and that no pod has, and the near one that a pod has. `operations` correct it."""
-
-    wanted: str
-    nearest: str
-    operations: tuple[Operation, ...]
-
-    @property
-    def correction(self) -> str:
-        return f"let its pod affinity want {self.nearest} and not {self.wanted}"
 
 
 class UnmatchedTerm(Struct, frozen=True):
@@ -44,7 +33,7 @@ class UnmatchedTerm(Struct, frozen=True):
     where: str
     waiting: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
-    typos: tuple[PodTypo, ...] = ()
+    typos: tuple[Typo, ...] = ()
 
     def __str__(self) -> str:
         needs = "its required pod affinity needs one"
@@ -106,8 +95,8 @@ def _selector_text(selector: LabelSelector | None) -> str:
     return ",".join(parts)
 
 
-def _typos(number: int, selector: LabelSelector | None, pods: Iterable[Pod]) -> Iterator[PodTypo]:
-    """Labels of the selector that are near to those of these pods."""
+def _typos(number: int, selector: LabelSelector | None, pods: Iterable[Pod]) -> Iterator[Typo]:
+    """Labels of the selector that no pod has, and that are near to those of these pods."""
     if selector is None:
         return
     values: dict[str, set[str]] = {}
@@ -118,20 +107,22 @@ def _typos(number: int, selector: LabelSelector | None, pods: Iterable[Pod]) -> 
     for key, value in selector.match_labels.items():
         near_key, near = _nearest(key, value, values)
         if near_key:
-            moved = (drop(*here, "matchLabels", key), add(value, *here, "matchLabels", near_key))
-            yield PodTypo(f"{key}={value}", f"{near_key}={value}", moved)
+            moved = drop(*here, "matchLabels", key), add(value, *here, "matchLabels", near_key)
+            yield _typo(key, value, f"{near_key}={value}", *moved)
         elif near:
-            operation: Operation = {**add(near, *here, "matchLabels", key), "op": "replace"}
-            yield PodTypo(f"{key}={value}", f"{key}={near}", (operation,))
+            yield _typo(key, value, f"{key}={near}", put(near, *here, "matchLabels", key))
     for at, each in enumerate(selector.match_expressions):
         if each.operator != "In" or len(each.values) != 1:
             continue
         place = (*here, "matchExpressions", at)
         near_key, near = _nearest(each.key, each.values[0], values)
         if near_key or near:
-            to = add(near_key, *place, "key") if near_key else add(near, *place, "values", 0)
-            shown = f"{near_key or each.key}={near or each.values[0]}"
-            yield PodTypo(f"{each.key}={each.values[0]}", shown, ({**to, "op": "replace"},))
+            to = put(near_key, *place, "key") if near_key else put(near, *place, "values", 0)
+            yield _typo(each.key, each.values[0], f"{near_key or each.key}={near or each.values[0]}", to)
+
+
+def _typo(key: str, value: str, near: str, *operations: Operation) -> Typo:
+    return Typo(key, near, f"let its pod affinity want {near} and not {key}={value}", operations)
 
 
 def _nearest(key: str, value: str, values: Mapping[str, set[str]]) -> tuple[str, str]:

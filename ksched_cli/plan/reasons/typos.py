@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.json_patch import Operation, add, drop
+from ksched_cli.api.json_patch import Operation, add, drop, put
+from ksched_cli.api.selectors import RequiredNodeAffinity
 from ksched_cli.api.spelling import nearest
 from ksched_cli.errors import capitalised
 from ksched_cli.plugins.node_affinity import REQUIRED
@@ -28,25 +29,26 @@ def as_sentence(text: str) -> str:
 
 
 class Typo(Struct, frozen=True):
-    """`key` should be `nearest` if `of_key`, else the value `word` of the key should be. `operations` correct it."""
+    """A label, or a value of it, that is near to `nearest`. `operations` make the `correction`."""
 
     key: str
-    word: str
     nearest: str
-    of_key: bool
+    correction: str
     operations: tuple[Operation, ...]
+    text: str = ""
 
     def __str__(self) -> str:
-        if self.of_key:
-            return f"no node has the label {self.key}: did you mean {self.nearest}?"
-        return f"no node has {self.key}={self.word}: did you mean {self.key}={self.nearest}?"
+        return self.text
 
-    @property
-    def correction(self) -> str:
-        """`set gke-nodepool to default-pool`, in the words of a person."""
-        if self.of_key:
-            return f"select by label {self.nearest} and not {self.key}"
-        return f"set {self.key} to {self.nearest}"
+
+def _of_key(key: str, near: str, *operations: Operation) -> Typo:
+    text = f"no node has the label {key}: did you mean {near}?"
+    return Typo(key, near, f"select by label {near} and not {key}", operations, text)
+
+
+def _of_value(key: str, word: str, near: str, *steps: str | int) -> Typo:
+    text = f"no node has {key}={word}: did you mean {key}={near}?"
+    return Typo(key, near, f"set {key} to {near}", (put(near, *steps),), text)
 
 
 def selector_typos(pod: Pod, labels: Iterable[Mapping[str, str]]) -> list[Typo]:
@@ -63,33 +65,26 @@ def _of_selector(pod: Pod, values: Mapping[str, set[str]]) -> Iterator[Typo]:
     for key, value in pod.spec.node_selector.items():
         if key not in values:
             if near := nearest(key, values):
-                moved = (drop("spec", "nodeSelector", key), add(value, "spec", "nodeSelector", near))
-                yield Typo(key, key, near, True, moved)
+                yield _of_key(key, near, drop("spec", "nodeSelector", key), add(value, "spec", "nodeSelector", near))
         elif near := _nearest_value(key, (value,), values[key]):
-            yield Typo(key, value, near, False, (_set(near, "spec", "nodeSelector", key),))
+            yield _of_value(key, value, near, "spec", "nodeSelector", key)
 
 
 def _of_terms(pod: Pod, values: Mapping[str, set[str]]) -> Iterator[Typo]:
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    for number, term in enumerate(required.node_selector_terms if required is not None else ()):
+    for number, term in enumerate(RequiredNodeAffinity.of(pod.spec).terms or ()):
         for place, each in enumerate(term.match_expressions):
             here = (*REQUIRED, "nodeSelectorTerms", number, "matchExpressions", place)
             if each.operator != "In":
                 continue
             if each.key not in values:
                 if near := nearest(each.key, values):
-                    yield Typo(each.key, each.key, near, True, (_set(near, *here, "key"),))
+                    yield _of_key(each.key, near, put(near, *here, "key"))
                 continue
             for index, value in enumerate(each.values):
                 near = _nearest_value(each.key, each.values, values[each.key], value)
                 if near:
-                    yield Typo(each.key, value, near, False, (_set(near, *here, "values", index),))
+                    yield _of_value(each.key, value, near, *here, "values", index)
                     break
-
-
-def _set(value: str, *steps: str | int) -> Operation:
-    return {**add(value, *steps), "op": "replace"}
 
 
 def _nearest_value(key: str, wanted: tuple[str, ...], known: set[str], word: str = "") -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.api.core import Node
-from ksched_cli.api.object_facts import NodeZones
+from ksched_cli.api.object_facts import NodeZones, zone_of
 from ksched_cli.api.quantity import quantity_text
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ksched_cli.engine.decision import ScoreTable
 
 
-_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _PODS = "pods"
 # The pool of a node, as providers name it: the first label that a node has counts.
 POOL_LABELS = (
@@ -115,8 +114,7 @@ class NodeColumns(Struct, frozen=True, eq=False):
     @property
     def zones(self) -> list[str]:
         """The zone of each node, empty where it has none."""
-        labels: list[Mapping[str, str]] = [node.metadata.labels for node in self.table.objects]
-        return [next((each[key] for key in _ZONES if key in each), "") for each in labels]
+        return [zone_of(node) for node in self.table.objects]
 
     @property
     def pools(self) -> list[str]:

@@ -27,9 +27,6 @@ from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes, DeletedPod, changed
 
 if TYPE_CHECKING:
-    from msgspec import Struct
-
-    from ksched_cli.api.core import Pod
     from ksched_cli.autoscale.autoscaler import Karpenter
     from ksched_cli.cluster.cache import KnownPods
     from ksched_cli.engine.scheduler import Scheduler

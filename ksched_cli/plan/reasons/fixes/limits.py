@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.api.selectors import RequiredNodeAffinity
 from ksched_cli.plan.results.nodes import CONTROL_PLANE
 
 OS, ARCH = "kubernetes.io/os", "kubernetes.io/arch"
@@ -52,9 +53,7 @@ def is_control_plane(node: Node) -> bool:
 def points_at(pod: Pod, node: Node) -> bool:
     """Whether the pod chooses the node by one of its labels or by an extended resource, so that the node is meant."""
     chosen: list[tuple[str, tuple[str, ...]]] = [(key, (value,)) for key, value in pod.spec.node_selector.items()]
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    for term in required.node_selector_terms if required is not None else ():
+    for term in RequiredNodeAffinity.of(pod.spec).terms or ():
         chosen += [(each.key, each.values) for each in term.match_expressions if each.operator in ("In", "Exists")]
     labels = node.metadata.labels
     if any(key in labels and key not in (OS, ARCH) and (not values or labels[key] in values) for key, values in chosen):
@@ -68,9 +67,7 @@ def system_of(pod: Pod) -> str:
     named = getattr(getattr(pod.spec, "os", None), "name", "") or pod.spec.node_selector.get(OS, "")
     if named:
         return str(named)
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    for term in required.node_selector_terms if required is not None else ():
+    for term in RequiredNodeAffinity.of(pod.spec).terms or ():
         for each in term.match_expressions:
             if each.key == OS and each.operator == "In" and each.values:
                 return each.values[0]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import approximate, milli_value, parse_quantity, value
+from ksched_cli.api.selectors import RequiredNodeAffinity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
@@ -120,12 +121,10 @@ class NodeProposals:
             claim = self._loaded.named(PersistentVolumeClaim, name, self._pod.metadata.namespace)
             volume = self._loaded.named(PersistentVolume, claim.spec.volume_name) if claim is not None else None
             found += [set(zones)] if volume is not None and (zones := zones_of(volume)) else []
-        affinity = self._pod.spec.affinity.node_affinity if self._pod.spec.affinity is not None else None
-        terms = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-        if terms is not None and len(terms.node_selector_terms) == 1:
-            for each in terms.node_selector_terms[0].match_expressions:
-                if each.key == ZONE and each.operator == "In":
-                    found.append(set(each.values))
+        terms = RequiredNodeAffinity.of(self._pod.spec).terms or ()
+        for each in terms[0].match_expressions if len(terms) == 1 else ():
+            if each.key == ZONE and each.operator == "In":
+                found.append(set(each.values))
         return set.intersection(*found) if found else set()
 
     def _where_the_pool_has_none(self, rejected: Sequence[ExplainedNode], zones: Sequence[str]) -> Iterator[FixChange]:

@@ -38,7 +38,7 @@ from ksched_cli.plan.reasons.fixes.limits import (
 from ksched_cli.plan.reasons.fixes.nodes import NodeProposals
 from ksched_cli.plan.reasons.fixes.storage import ClaimProposals, created
 from ksched_cli.plan.reasons.fixes.values import AdvisedChange, FixChange, Proposal, as_patch, edited, kubectl, patched
-from ksched_cli.plan.reasons.pod_affinity import PodTypo, unmatched_terms
+from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.reasons.typos import Typo, selector_typos
 from ksched_cli.sources.loaded import Loaded
@@ -289,7 +289,7 @@ def _ways(situation: FixSituation, pod: Pod, waiting: int) -> Iterator[tuple[Fix
     nodes = {node.metadata.name: node for node in loaded.of(Node)}
     typos = selector_typos(pod, [node.metadata.labels for node in nodes.values()])
     terms = unmatched_terms(pod, loaded.of(Pod), loaded.of(Namespace))
-    mistakes: list[Typo | PodTypo] = [*typos, *(each for term in terms for each in term.typos)]
+    mistakes = [*typos, *(each for term in terms for each in term.typos)]
     if mistakes and not situation.node:
         yield tuple(patched(each.correction, "typo", _TYPO, *each.operations) for each in mistakes)
     yield from ClaimProposals(loaded, pod).all()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
@@ -66,23 +67,21 @@ from ksched_cli.world.world import World
 _PRIORITY, _POLICY = "/spec/priority", "/spec/preemptionPolicy"
 
 
-class PodManifest:
+class PodManifest(Struct, frozen=True):
     """The object of the manifests that the pod comes from."""
 
-    def __init__(self, places: Places, item: Any) -> None:
-        self._places, self._item = places, item
+    places: Places
+    item: Any
 
     def changes(self, operations: Sequence[Operation]) -> tuple[ManifestChange, ...]:
-        return tuple(self._changes(operations))
-
-    def _changes(self, operations: Sequence[Operation]) -> Iterator[ManifestChange]:
         """A priority class sets the priority and the policy of its pods: a manifest names the class only."""
-        return (self._change(each) for each in operations if each["path"] not in (_PRIORITY, _POLICY))
+        return tuple(self._change(each) for each in operations if each["path"] not in (_PRIORITY, _POLICY))
 
     def _change(self, operation: Operation) -> ManifestChange:
-        steps = _path(operation["path"])
+        # Positions in lists are numbers.
+        steps: Path = tuple(int(each) if each.isdigit() else each for each in pointer_steps(operation["path"]))
         appends = operation["op"] == "add" and steps[-1] == "-"
-        place = self._places.of_pod_field(self._item, steps[:-1] if appends else steps)
+        place = self.places.of_pod_field(self.item, steps[:-1] if appends else steps)
         action: Any = "delete" if operation["op"] == "remove" else "append" if appends else "set"
         value = operation.get("value")
         return ManifestChange(file=place.source, line=place.line, field=place.path, action=action, value=value)
@@ -107,11 +106,6 @@ def _is_of_template(pod: Pod, item: Any) -> bool:
         and item.metadata.namespace == pod.metadata.namespace
         and pod.metadata.name.startswith(f"{item.metadata.name}-")
     )
-
-
-def _path(pointer: str) -> Path:
-    """Steps of a path in a manifest, where positions in lists are numbers."""
-    return tuple(int(step) if step.isdigit() else step for step in pointer_steps(pointer))
 
 
 class CertainPods:

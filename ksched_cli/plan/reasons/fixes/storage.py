@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import ObjectMeta, PersistentVolumeClaimSpec, Pod, VolumeResourceRequirements
-from ksched_cli.api.json_patch import add
+from ksched_cli.api.json_patch import put
 from ksched_cli.api.spelling import nearest
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import StatefulSet
@@ -88,7 +88,7 @@ class ClaimProposals:
             return
         if near := nearest(name, [each.metadata.name for each in self._claims]):
             place = ("spec", "volumes", number, "persistentVolumeClaim", "claimName")
-            yield patched(f"mount claim {near} and not {name}", "typo", _TYPO, {**add(near, *place), "op": "replace"})
+            yield patched(f"mount claim {near} and not {name}", "typo", _TYPO, put(near, *place))
         claim = PersistentVolumeClaim(
             metadata=ObjectMeta(name=name, namespace=self._namespace),
             spec=PersistentVolumeClaimSpec(
@@ -136,14 +136,8 @@ class ClaimProposals:
             spec=replace(claim.spec, storage_class_name=name),
             status=type(claim.status)(),
         )
-        patch = AdvisedChange(
-            "patch",
-            "PersistentVolumeClaim",
-            old.namespace,
-            old.name,
-            ({**add(name, "spec", "storageClassName"), "op": "replace"},),
-        )
         target = ("PersistentVolumeClaim", old.namespace, old.name)
+        patch = AdvisedChange("patch", *target, (put(name, "spec", "storageClassName"),))
         changes = (AdvisedChange("delete", *target), AdvisedChange("create", *target, content=_content(made, "v1")))
         old_class = claim.spec.storage_class_name
         text = f"create claim {old.name} again, with class {name} and not {old_class} (it has no volume yet)"
