@@ -8,7 +8,7 @@ import pytest
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import parse_time
-from ksched_cli.controlplane.controllers.replicaset import pods_to_delete
+from ksched_cli.controlplane.controllers.replicaset import order_of_deletion, pods_to_delete
 from ksched_cli.controlplane.draws import Draw, Draws, alternatives
 from tests.builders import PodBuilder, make_pod
 
@@ -42,23 +42,29 @@ def in_order(pods: list[Pod], count: int, related: list[Pod] | None = None, draw
     return pods_to_delete(pods, related or pods, count, now, draws or Draws(), ("ReplicaSet", "default", "web"))
 
 
+# Of ReplicaSets and Jobs.
+OF_BOTH = [
+    pytest.param(make_pod("z"), running("a"), id="without a node before one with"),
+    pytest.param(running("z").phase("Pending"), running("a"), id="Pending before Running"),
+    pytest.param(running("z").phase("Pending"), running("a").phase("Unknown"), id="Pending before Unknown"),
+    pytest.param(running("z").phase("Unknown"), running("a"), id="Unknown before Running"),
+    pytest.param(running("z").status(conditions=[]), running("a"), id="not ready before ready"),
+    pytest.param(running("z", NEW), running("a", OLD), id="ready for a shorter time"),
+    pytest.param(restarted("z", 3), restarted("a", 1), id="restarted more often"),
+    pytest.param(restarted("z", 3, "initContainerStatuses"), restarted("a", 1, "initContainerStatuses"), id="its sidecar restarted more often"),
+    pytest.param(running("z").created(NEW), running("a").created(OLD), id="the younger"),
+    pytest.param(running("z").created(""), running("a"), id="one without a date before one with"),
+    pytest.param(running("z").status(conditions=[{"type": "Ready", "status": "True"}]), running("a"), id="ready since no date"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        pytest.param(make_pod("z"), running("a"), id="without a node before one with"),
-        pytest.param(running("z").phase("Pending"), running("a"), id="Pending before Running"),
-        pytest.param(running("z").phase("Pending"), running("a").phase("Unknown"), id="Pending before Unknown"),
-        pytest.param(running("z").phase("Unknown"), running("a"), id="Unknown before Running"),
-        pytest.param(running("z").status(conditions=[]), running("a"), id="not ready before ready"),
+        *OF_BOTH,
         pytest.param(costing("z", "-5"), costing("a", "0"), id="the cheaper"),
         pytest.param(costing("z", "what"), costing("a", "1"), id="a cost that is no number is none"),
-        pytest.param(running("z", NEW), running("a", OLD), id="ready for a shorter time"),
-        pytest.param(running("a", "2026-02-28T00:00:00Z"), running("z", "2026-02-28T00:00:01Z"), id="for about as long: by uid"),
-        pytest.param(restarted("z", 3), restarted("a", 1), id="restarted more often"),
-        pytest.param(restarted("z", 3, "initContainerStatuses"), restarted("a", 1, "initContainerStatuses"), id="its sidecar restarted more often"),
-        pytest.param(running("z").created(NEW), running("a").created(OLD), id="the younger"),
-        pytest.param(running("z").created(""), running("a"), id="one without a date before one with"),
-        pytest.param(running("z").status(conditions=[{"type": "Ready", "status": "True"}]), running("a"), id="ready since no date"),
+        pytest.param(running("a", "2026-02-28T00:00:00Z"), running("z", "2026-02-28T00:00:01Z"), id="about as long: by uid"),
     ],
 )  # fmt: skip
 def test_order(first: PodBuilder, second: PodBuilder) -> None:
@@ -67,6 +73,11 @@ def test_order(first: PodBuilder, second: PodBuilder) -> None:
         draws = Draws()
         assert in_order(pods, 1, draws=draws) == [one]
         assert draws.made == []
+
+
+@pytest.mark.parametrize(("first", "second"), OF_BOTH)
+def test_order_of_the_pods_of_a_job(first: PodBuilder, second: PodBuilder) -> None:
+    assert order_of_deletion(first.obj()) < order_of_deletion(second.obj())
 
 
 def test_a_node_with_more_pods_of_the_deployment_gives_up_first() -> None:

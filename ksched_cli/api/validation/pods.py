@@ -27,9 +27,9 @@ _SIGNAL_NAMES = """ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE 
 _SIGNAL_NUMBERS = (*(f"RTMIN+{number}" for number in range(1, 16)), *(f"RTMAX-{number}" for number in range(1, 15)))
 _SIGNALS = frozenset(f"SIG{each}" for each in (*_SIGNAL_NAMES.split(), *_SIGNAL_NUMBERS))
 # What a Windows pod may not have: fields of the pod, of its securityContext, and of that of a container.
-_NOT_FOR_WINDOWS = ("hostUsers", "hostPID", "hostIPC", "shareProcessNamespace")
+_NOT_FOR_WINDOWS = ("hostUsers", "shareProcessNamespace")
 _NOT_FOR_WINDOWS_CONTEXT = (
-    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser"),
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "runAsUser"),
     *("runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"),
 )
 _NOT_FOR_WINDOWS_CONTAINER = (
@@ -198,8 +198,11 @@ def _system(spec: Mapping[str, Any], every: Sequence[_Found], path: Path) -> Err
         for inner, found in ((here, context), *contexts):
             yield from checks.none_of(["windowsOptions"], found, inner, "windows options cannot be set for a linux pod")
     elif os == "windows":
-        yield from checks.none_of(_NOT_FOR_WINDOWS, spec, path, text, False)
+        # The first are pointers in Go, which may not even be false.
+        yield from checks.none_of(_NOT_FOR_WINDOWS, spec, path, text)
+        yield from checks.none_of(("hostPID", "hostIPC"), spec, path, text, False)
         yield from checks.none_of(_NOT_FOR_WINDOWS_CONTEXT, context, here, text)
+        yield from checks.none_of(("sysctls",), context, here, text, [])
         for inner, found in contexts:
             yield from checks.none_of(_NOT_FOR_WINDOWS_CONTAINER, found, inner, text)
         yield from checks.none_of(["resources"], spec, path, "may not be set for a windows pod")

@@ -10,10 +10,11 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import is_active, is_ready, parse_time, ready_since, uid_of_pod
+from ksched_cli.api.object_facts import is_active, uid_of_pod
 from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS, CronJob, Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.controllers.replicaset import order_of_deletion
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import copied, own_metadata, owner_reference, stamp, suffix
@@ -185,7 +186,6 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 600.0
 _BACKOFF_LIMIT, _NO_LIMIT = 6, 2**31 - 1
 # MaxPodCreateDeletePerSync.
 _BURST = 500
-_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 class JobState(Struct, frozen=True):
@@ -370,7 +370,7 @@ class JobController(Controller):
     def _pods_for_removal(self, item: Job, active: Sequence[Pod], least: int) -> list[Pod]:
         """activePodsForRemoval: pods whose index is no index or is taken by another, then the usual order."""
         leaving: list[Pod] = []
-        ordered = sorted(active, key=_order_of_deletion)
+        ordered = sorted(active, key=order_of_deletion)
         if item.spec.completion_mode == INDEXED:
             indexes = range(completions_of(item) or 0)
             last = {index: pod for pod in ordered for index in _indexes((pod,)) if index in indexes}
@@ -384,9 +384,9 @@ class JobController(Controller):
         """The first so many. Among pods that no rule distinguishes, it is a draw."""
         if not 0 < count < len(ordered):
             return list(ordered[:count])
-        last = _order_of_deletion(ordered[count - 1])
-        certain = [pod for pod in ordered[:count] if _order_of_deletion(pod) != last]
-        equal = [(pod.metadata.name, pod) for pod in ordered if _order_of_deletion(pod) == last]
+        last = order_of_deletion(ordered[count - 1])
+        certain = [pod for pod in ordered[:count] if order_of_deletion(pod) != last]
+        equal = [(pod.metadata.name, pod) for pod in ordered if order_of_deletion(pod) == last]
         if len(certain) + len(equal) == count:
             return list(ordered[:count])
         subject = "/".join(identity_of(item))
@@ -476,18 +476,3 @@ def _is_terminating(pod: Pod) -> bool:
 def _indexes(pods: Iterable[Pod]) -> frozenset[int]:
     found = (pod.metadata.annotations.get(INDEX, "") for pod in pods)
     return frozenset(int(index) for index in found if index.isdecimal())
-
-
-def _order_of_deletion(pod: Pod) -> tuple[float, ...]:
-    """ActivePods.Less. Of times, the newer first; one that is missing comes before all."""
-    ready = is_ready(pod)
-    restarts = max((each.restart_count for each in pod.status.container_statuses), default=0)
-    created = pod.metadata.creation_timestamp
-    return (
-        bool(pod.spec.node_name),
-        _PHASES.get(pod.status.phase, 0),
-        ready,
-        -(ready_since(pod) or float("inf")) if ready else 0.0,
-        -restarts,
-        -parse_time(created) if created else -float("inf"),
-    )

@@ -51,26 +51,31 @@ def pods_to_delete(
 
 def _compare(one: Pod, other: Pod, on_node: Counter[str], now: float, invented_uids: Set[str]) -> int:
     """ActivePodsWithRanks.Less: below zero when the first goes first, zero when no rule decides."""
-    nodes = one.spec.node_name, other.spec.node_name
-    ready = _ready(one), _ready(other)
-    steps: tuple[tuple[float, float], ...] = (
-        (bool(nodes[0]), bool(nodes[1])),
-        (_PHASES.get(one.status.phase, 0), _PHASES.get(other.status.phase, 0)),
-        ready,
-        (_cost(one), _cost(other)),
-        (-on_node[nodes[0]], -on_node[nodes[1]]),
-    )
-    for mine, others in steps:
-        if mine != others:
-            return -1 if mine < others else 1
-    if all(ready):
-        found = _by_age(one, other, _ready_since(one), _ready_since(other), now, invented_uids)
-        if found:
-            return found
-    for mine, others in zip(_restarts(one), _restarts(other), strict=True):
-        if mine != others:
-            return -1 if mine > others else 1
+    mine, others = ((*_progress(pod), _cost(pod), -on_node[pod.spec.node_name]) for pod in (one, other))
+    if mine != others:
+        return -1 if mine < others else 1
+    found = _by_age(one, other, _ready_since(one), _ready_since(other), now, invented_uids)
+    if found:
+        return found
+    if _restarts(one) != _restarts(other):
+        return -1 if _restarts(one) > _restarts(other) else 1
     return _by_age(one, other, _created(one), _created(other), now, invented_uids)
+
+
+def order_of_deletion(pod: Pod) -> tuple[float, ...]:
+    """ActivePods.Less, as a key. Of times, the newer first; one that is missing comes before all."""
+    ready, created = _ready_since(pod), _created(pod)
+    return (
+        *_progress(pod),
+        -math.inf if ready is None else -ready,
+        *(-count for count in _restarts(pod)),
+        -math.inf if created is None else -created,
+    )
+
+
+def _progress(pod: Pod) -> tuple[bool, int, bool]:
+    """How far the pod has come: on a node, running, ready."""
+    return bool(pod.spec.node_name), _PHASES.get(pod.status.phase, 0), _ready(pod)
 
 
 def _by_age(one: Pod, other: Pod, mine: float | None, others: float | None, now: float, invented_uids: Set[str]) -> int:
