@@ -6,11 +6,13 @@ Sums are exact, in billionths, and are rounded up once at the end, as in Kuberne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from ksched_cli.api.core import Container, ContainerStatus, Pod, Quantities
 from ksched_cli.api.quantity import MAX_INT64, NANO, nano_value
 
 Sums = dict[str, int]
+T = TypeVar("T")
 
 # schedutil.DefaultMilliCPURequest and DefaultMemoryRequest: stand in for a container without requests.
 DEFAULT_MILLI_CPU = 100
@@ -186,7 +188,7 @@ def _sum_of(pod: Pod, requests: Callable[[Container], Quantities], stand_ins: Ma
     def of(container: Container) -> Sums:
         return {**stand_ins, **_nano(requests(container))}
 
-    return _combined(pod, of, of)
+    return combined(pod, of)
 
 
 def _effective_pod_level(pod: Pod) -> Sums | None:
@@ -198,27 +200,29 @@ def _effective_pod_level(pod: Pod) -> Sums | None:
 
 
 def container_requests(pod: Pod, stand_ins: Mapping[str, int] = _NONE, *, use_status: bool = False) -> Sums:
-    """AggregateContainerRequests: the larger of containers with sidecars, and the largest init container with the
-    sidecars started before it."""
+    """AggregateContainerRequests."""
     statuses = _statuses(pod) if use_status else {}
-    return _combined(
+    return combined(
         pod,
         lambda container: _container(pod, container, statuses, stand_ins),
         lambda container: _container(pod, container, {}, stand_ins),
     )
 
 
-def _combined(pod: Pod, of: Callable[[Container], Sums], of_init: Callable[[Container], Sums]) -> Sums:
-    """`of` is for containers and sidecars, `of_init` for init containers that end."""
-    sums: Sums = {}
+def combined(
+    pod: Pod, of: Callable[[Container], dict[str, T]], of_init: Callable[[Container], dict[str, T]] | None = None
+) -> dict[str, T]:
+    """The larger of containers with sidecars, and the largest init container with the sidecars started before it.
+    `of_init` is for init containers that end, where that differs."""
+    sums: dict[str, T] = {}
     for container in pod.spec.containers:
         _add(sums, of(container))
     if pod.spec.init_containers:
-        sidecars: Sums = {}
-        peak: Sums = {}
+        sidecars: dict[str, T] = {}
+        peak: dict[str, T] = {}
         for container in pod.spec.init_containers:
             is_sidecar = container.restart_policy == _ALWAYS
-            requests = of(container) if is_sidecar else of_init(container)
+            requests = of(container) if is_sidecar or of_init is None else of_init(container)
             if is_sidecar:
                 _add(sums, requests)
                 _add(sidecars, requests)
@@ -269,11 +273,11 @@ def _nano(quantities: Quantities) -> Sums:
     return {name: nano_value(quantity) for name, quantity in quantities.items()}
 
 
-def _add(sums: Sums, more: Mapping[str, int]) -> None:
+def _add(sums: dict[str, Any], more: Mapping[str, Any]) -> None:
     for name, amount in more.items():
         sums[name] = sums.get(name, 0) + amount
 
 
-def _raise_to(sums: Sums, least: Mapping[str, int]) -> None:
+def _raise_to(sums: dict[str, Any], least: Mapping[str, Any]) -> None:
     for name, amount in least.items():
         sums[name] = max(sums[name], amount) if name in sums else amount

@@ -146,16 +146,12 @@ class PriorityClasses:
             return ""
         if not spec.priority_class_name and self._default:
             spec.priority_class_name = self._default.metadata.name
-        name = spec.priority_class_name
-        chosen = self._known.get(name)
-        if chosen is not None:
-            spec.priority = chosen.value
-            spec.preemption_policy = spec.preemption_policy or chosen.preemption_policy
-        elif name in SYSTEM_PRIORITIES or not name:
-            spec.priority = SYSTEM_PRIORITIES[name] if name else 0
-        else:
-            return f"no PriorityClass with name {name} was found"
-        spec.preemption_policy = spec.preemption_policy or _PREEMPT_LOWER
+        spec.priority = self.value_of(spec.priority_class_name)
+        if spec.priority is None:
+            return f"no PriorityClass with name {spec.priority_class_name} was found"
+        chosen = self._known.get(spec.priority_class_name)
+        of_class = chosen.preemption_policy if chosen is not None else None
+        spec.preemption_policy = spec.preemption_policy or of_class or _PREEMPT_LOWER
         return ""
 
     def value_of(self, name: str) -> int | None:
@@ -173,16 +169,15 @@ class PriorityClasses:
         problem = self.fill_in(pod)
         if problem:
             return problem
-        if given is not None and given != spec.priority:
-            return (
-                f"the integer value of priority ({given}) must not be provided in pod spec; "
-                f"priority admission controller computed {spec.priority} from the given PriorityClass name"
-            )
-        if policy is not None and policy != spec.preemption_policy:
-            return (
-                f"the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; "
-                f"priority admission controller computed {spec.preemption_policy} from the given PriorityClass name"
-            )
+        for what, own, computed in (
+            ("integer value of priority", given, spec.priority),
+            ("string value of PreemptionPolicy", policy, spec.preemption_policy),
+        ):
+            if own is not None and own != computed:
+                return (
+                    f"the {what} ({own}) must not be provided in pod spec; "
+                    f"priority admission controller computed {computed} from the given PriorityClass name"
+                )
         return ""
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Pod, PodAffinityTerm, Quantities, ResourceRequirements, Service
 from ksched_cli.api.decode import versions_of
 from ksched_cli.api.object_facts import is_terminal
-from ksched_cli.api.pod_resources import is_pod_level_resource
+from ksched_cli.api.pod_resources import combined, is_pod_level_resource
 from ksched_cli.api.quantity import Quantity, approximate, parse_quantity
 from ksched_cli.api.selectors import LABEL_OPERATORS, SelectorError, make_requirement
 from ksched_cli.api.storage import CLASS_ANNOTATION, PersistentVolumeClaim
@@ -38,6 +38,12 @@ class Amount(Struct, frozen=True):
     def __add__(self, other: Amount) -> Amount:
         """Nothing takes on the form of what is added to it."""
         return Amount(self.value + other.value, self.form if self.value else other.form)
+
+    def __radd__(self, nothing: int) -> Amount:
+        return self
+
+    def __lt__(self, other: Amount) -> bool:
+        return self.value < other.value
 
     def __neg__(self) -> Amount:
         return Amount(-self.value, self.form)
@@ -95,36 +101,10 @@ def pod_limits(pod: Pod) -> Amounts:
 
 
 def _of_pod(pod: Pod, of: Callable[[ResourceRequirements], Quantities]) -> Amounts:
-    """podRequests and podLimits: containers together, or the largest init container beside the sidecars that run by
-    then; pod-level requests go before both."""
-    total: Amounts = {}
-    sidecars: Amounts = {}
-    largest: Amounts = {}
-    for container in pod.spec.containers:
-        _add(total, amounts(of(container.resources)))
-    for container in pod.spec.init_containers:
-        here = amounts(of(container.resources))
-        if container.restart_policy == "Always":
-            _add(total, here)
-            _add(sidecars, here)
-            _raise(largest, sidecars)
-        else:
-            _add(here, sidecars)
-            _raise(largest, here)
-    _raise(total, largest)
+    """podRequests and podLimits: of the containers; pod-level requests go before."""
+    total = combined(pod, lambda container: amounts(of(container.resources)))
     own = amounts(of(pod.spec.resources)) if pod.spec.resources else {}
     return {**total, **{name: each for name, each in own.items() if is_pod_level_resource(name)}}
-
-
-def _add(total: Amounts, more: Mapping[str, Amount]) -> None:
-    for name, each in more.items():
-        total[name] = total[name] + each if name in total else each
-
-
-def _raise(total: Amounts, least: Mapping[str, Amount]) -> None:
-    for name, each in least.items():
-        if name not in total or total[name].value < each.value:
-            total[name] = each
 
 
 LIMIT_RANGER, RESOURCE_QUOTA = "LimitRanger", "ResourceQuota"
@@ -175,19 +155,19 @@ class LimitRanges:
         return ADMITTED
 
     def validate_claim(self, claim: PersistentVolumeClaim) -> str:
-        """PersistentVolumeClaimValidateLimitFunc."""
+        """PersistentVolumeClaimValidateLimitFunc: the first bound that the claim is not within."""
         storage = amounts({key: each for key, each in claim.spec.resources.requests.items() if key == "storage"})
-        for each in self._ranges.get(claim.metadata.namespace, ()):
-            for item in each.spec.limits:
-                if item.type != _CLAIM or not storage:
-                    continue
-                start, request = f"storage usage per {_CLAIM} is", storage["storage"]
-                least, most = amounts(item.min).get("storage"), amounts(item.max).get("storage")
-                if least is not None and request.value < least.value:
-                    return f"minimum {start} {least}, but request is {request}"
-                if most is not None and request.value > most.value:
-                    return f"maximum {start} {most}, but request is {request}"
-        return ""
+        problems = (
+            text
+            for each in self._ranges.get(claim.metadata.namespace, ())
+            for item in each.spec.limits
+            if item.type == _CLAIM and storage
+            for which, bounds in (("minimum", item.min), ("maximum", item.max))
+            for name, bound in amounts(bounds).items()
+            if name == "storage"
+            for text in _beyond(which, name, bound, _CLAIM, ("request", storage))
+        )
+        return next(problems, "")
 
 
 def container_defaults(item: LimitRangeItem) -> tuple[Quantities, Quantities]:
@@ -225,35 +205,25 @@ def _violations(pod: Pod, item: LimitRangeItem) -> Iterator[tuple[str, str]]:
 
 
 def _out_of_bounds(item: LimitRangeItem, requests: Amounts, limits: Amounts) -> Iterator[tuple[str, str]]:
-    for check, bounds in (
-        (_below, item.min),
-        (_above, item.max),
-        (_too_far_apart, item.max_limit_request_ratio),
-    ):
-        for name, bound in sorted(amounts(bounds).items()):
-            yield from ((text, name) for text in check(name, bound, item.type, requests, limits))
+    request, limit = ("request", requests), ("limit", limits)
+    for name, bound in sorted(amounts(item.min).items()):
+        yield from ((text, name) for text in _beyond("minimum", name, bound, item.type, request, limit))
+    for name, bound in sorted(amounts(item.max).items()):
+        yield from ((text, name) for text in _beyond("maximum", name, bound, item.type, limit, request))
+    for name, bound in sorted(amounts(item.max_limit_request_ratio).items()):
+        yield from ((text, name) for text in _too_far_apart(name, bound, item.type, requests, limits))
 
 
-def _below(name: str, bound: Amount, kind: str, requests: Amounts, limits: Amounts) -> Iterator[str]:
-    """minConstraint."""
-    start = f"minimum {name} usage per {kind} is {bound}"
-    if name not in requests:
-        yield f"{start}.  No request is specified"
-    elif requests[name].value < bound.value:
-        yield f"{start}, but request is {requests[name]}"
-    elif name in limits and limits[name].value < bound.value:
-        yield f"{start}, but limit is {limits[name]}"
-
-
-def _above(name: str, bound: Amount, kind: str, requests: Amounts, limits: Amounts) -> Iterator[str]:
-    """maxConstraint."""
-    start = f"maximum {name} usage per {kind} is {bound}"
-    if name not in limits:
-        yield f"{start}.  No limit is specified"
-    elif limits[name].value > bound.value:
-        yield f"{start}, but limit is {limits[name]}"
-    elif name in requests and requests[name].value > bound.value:
-        yield f"{start}, but request is {requests[name]}"
+def _beyond(which: str, name: str, bound: Amount, kind: str, *given: tuple[str, Amounts]) -> Iterator[str]:
+    """minConstraint, maxConstraint and maxRequestConstraint. The first of the given amounts must be there."""
+    start = f"{which} {name} usage per {kind} is {bound}"
+    if name not in given[0][1]:
+        yield f"{start}.  No {given[0][0]} is specified"
+        return
+    for word, own in given:
+        if name in own and (own[name] < bound if which == "minimum" else bound < own[name]):
+            yield f"{start}, but {word} is {own[name]}"
+            return
 
 
 def _too_far_apart(name: str, bound: Amount, kind: str, requests: Amounts, limits: Amounts) -> Iterator[str]:
