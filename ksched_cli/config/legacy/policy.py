@@ -6,7 +6,7 @@ createFromConfig, with which the last readers made plugins of predicates and pri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -286,15 +286,21 @@ _OFF = (PluginRef("*"),)
 _MANDATORY = frozenset({names.POD_TOLERATES_NODE_TAINTS, names.CHECK_NODE_UNSCHEDULABLE})
 # The defaults of the last minor before plugins: predicates, and priorities with their weights.
 _DEFAULTS = {each.name: each.weight for each in BEFORE_PLUGINS}
-_OLD_PREDICATES = {"PodFitsPorts": names.POD_FITS_HOST_PORTS}
+_OLD_NAMES = {
+    "PodFitsPorts": names.POD_FITS_HOST_PORTS,
+    names.SERVICE_SPREADING_PRIORITY: names.SELECTOR_SPREAD_PRIORITY,
+}
 
 _GATED = GATED_PREDICATES | GATED_PRIORITIES
-_OLD_PRIORITIES = {names.SERVICE_SPREADING_PRIORITY: names.SELECTOR_SPREAD_PRIORITY}
 # Plugins that an entry of any name stands for, if the entry has an argument: by the argument's type, and by its field.
 _PLUGIN_OF_ARGS: Mapping[type, str] = {
     NodeLabelArgs: names.NODE_LABEL,
     RequestedToCapacityRatioArgs: names.REQUESTED_TO_CAPACITY_RATIO,
     ServiceAffinityArgs: names.SERVICE_AFFINITY,
+}
+_PREDICATE_OF_PLUGIN = {
+    names.NODE_LABEL: names.CHECK_NODE_LABEL_PRESENCE,
+    names.SERVICE_AFFINITY: names.CHECK_SERVICE_AFFINITY,
 }
 _PLUGIN_OF_ARGUMENT = {
     "serviceAffinity": names.SERVICE_AFFINITY,
@@ -329,7 +335,7 @@ def policy_profile(
 def plugins_named(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """The plugins that an entry of a Policy, be it a predicate or a priority, stands for; of one that is checked."""
     name, argument = entry.get("name", ""), entry.get("argument") or {}
-    name = _OLD_PREDICATES.get(name) or _OLD_PRIORITIES.get(name) or name
+    name = _OLD_NAMES.get(name, name)
     if name in PREDICATES:
         return tuple(plugin for _, plugin in PREDICATES[name])
     if name in PRIORITIES:
@@ -377,19 +383,19 @@ class Making:
     def predicate_names(self, policies: Sequence[PredicatePolicy] | None) -> frozenset[str]:
         if policies is None:
             return frozenset(name for name in PREDICATES if name in _DEFAULTS and self._is_there(name))
-        named = (self._predicate(index, each) for index, each in enumerate(policies))
-        return frozenset(name for name in named if name)
+        named = (self._entry("predicates", index, each, PREDICATES) for index, each in enumerate(policies))
+        return frozenset(_PREDICATE_OF_PLUGIN.get(name, name) for name in named if name)
 
-    def _predicate(self, index: int, policy: PredicatePolicy) -> str:
-        name = _OLD_PREDICATES.get(policy.name, policy.name)
-        if name in PREDICATES and self._is_there(name):
+    def _entry(self, section: str, index: int, policy: PredicatePolicy | PriorityPolicy, known: Collection[str]) -> str:
+        """The last name of the entry, or the plugin that an entry with an argument stands for."""
+        name = _OLD_NAMES.get(policy.name, policy.name)
+        if name in known and self._is_there(name):
             return name
         args = plugin_args(policy.argument)
         if args is not None:
-            self.add_args(args)
-            is_service = isinstance(args, ServiceAffinityArgs)
-            return names.CHECK_SERVICE_AFFINITY if is_service else names.CHECK_NODE_LABEL_PRESENCE
-        self.complaints.append((("predicates", index, "name"), f'there is no predicate "{policy.name}"'))
+            return self.add_args(args)
+        what = "predicate" if section == "predicates" else "priority"
+        self.complaints.append(((section, index, "name"), f'there is no {what} "{policy.name}"'))
         return ""
 
     def _is_there(self, name: str) -> bool:
@@ -430,20 +436,9 @@ class Making:
             if names.EVEN_PODS_SPREAD_PRIORITY in weights:
                 weights[names.EVEN_PODS_SPREAD_PRIORITY] = self._rules.spread_priority_weight
             return weights
-        wanted = [(self._priority(index, each), each.weight) for index, each in enumerate(policies)]
+        ranking = [(at, each) for at, each in enumerate(policies) if each.name != names.EQUAL_PRIORITY]
+        wanted = [(self._entry("priorities", at, each, PRIORITIES), each.weight) for at, each in ranking]
         return {name: weight for name, weight in wanted if name}
-
-    def _priority(self, index: int, policy: PriorityPolicy) -> str:
-        if policy.name == names.EQUAL_PRIORITY:
-            return ""
-        name = _OLD_PRIORITIES.get(policy.name, policy.name)
-        if name in PRIORITIES and self._is_there(name):
-            return name
-        args = plugin_args(policy.argument)
-        if args is not None:
-            return self.add_args(args)
-        self.complaints.append((("priorities", index, "name"), f'there is no priority "{policy.name}"'))
-        return ""
 
     def add_priority(self, name: str, weight: int) -> None:
         plugin, pre_scores = PRIORITIES[name]
