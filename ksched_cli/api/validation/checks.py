@@ -1,12 +1,14 @@
 """The checks that rows of many tables share, and those of metadata (apimachinery's ValidateObjectMeta). A check gets a
 value of the right type and its path. A table maps one or several types to their rows, and a row maps one or several
-field names to a check or to a tuple of checks; the row "" checks the whole object.
+field names to a check or to a tuple of checks; the row "" checks the whole object. A field with a `!` must be written.
+A text as a check lists the values of the field (`one_of`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, NamedTuple, TypeAlias
 
@@ -207,7 +209,7 @@ def name(rule: Callable[[str], Problems]) -> Check:
 
 
 def matches(pattern: str, problem: str) -> Check:
-    """The text is not empty and has this form."""
+    """The text has this form."""
     compiled = re.compile(pattern, re.ASCII)
     return form(lambda text: [] if compiled.fullmatch(text) else [problem])
 
@@ -222,14 +224,13 @@ def each_key(rule: Callable[[str], Problems]) -> Check:
     return lambda value, path: [error for key in value for error in invalid_all((*path, key), key, rule(key))]
 
 
-def exactly_one_of(*supported: str) -> Check:
-    """One of the values: the field is a pointer, and an empty text is none of them."""
-    return lambda value, path: () if value in supported else [unsupported(path, value, supported)]
-
-
-def one_of(*supported: str) -> Check:
-    """One of the values; an empty text is the default."""
-    return lambda value, path: () if not value or value in supported else [unsupported(path, value, supported)]
+@cache
+def one_of(words: str) -> Check:
+    """One of the words, such as `Always|Never`. An empty text is the default, but not of a pointer: `*Always|Never`."""
+    pointer, supported = words[:1] == "*", words.removeprefix("*").split("|")
+    return lambda value, path: (
+        () if value in supported or not (value or pointer) else [unsupported(path, value, supported)]
+    )
 
 
 def in_range(least: int, most: int, detail: str = "") -> Check:
@@ -412,10 +413,7 @@ _SERVICES_MAY_HAVE_A_DIGIT = 36
 _RULES: Mapping[str, Callable[[str], Sequence[str]]] = {
     **dict.fromkeys(("Namespace", "Service", "StatefulSet"), dns_label),
     # No function of ValidatePodDisruptionBudget checks the name.
-    **dict.fromkeys(
-        ("PodDisruptionBudget", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
-        path_segment,
-    ),
+    **dict.fromkeys(("PodDisruptionBudget", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), path_segment),
 }
 
 

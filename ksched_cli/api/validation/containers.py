@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ksched_cli.api.conversion import Path
@@ -18,7 +19,7 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage")
 _POD_LEVEL = ("cpu", "memory")
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 HIGHEST_ID = 2**31 - 1
-_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
+_SYSCTL = "|([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _ENV_FIELDS = (
     *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
     *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
@@ -94,10 +95,6 @@ def _resource_ref(found: Mapping[str, Any], path: Path, *, is_volume: bool = Fal
         words = ("1m", "1") if resource.endswith(".cpu") else _WORDS
         if amount not in [amount_in(each) for each in words]:
             yield invalid((*path, "divisor"), resource, f"only divisor's values {', '.join(words)} are supported")
-
-
-def _volume_resource_ref(found: Mapping[str, Any], path: Path) -> Errors:
-    return _resource_ref(found, path, is_volume=True)
 
 
 def _container(container: Mapping[str, Any], path: Path) -> Errors:
@@ -284,18 +281,13 @@ _ONE_HANDLER = checks.choice(
     many=(forbidden, "may not specify more than 1 handler type"),
 )
 _GROUP = checks.in_range(0, HIGHEST_ID)
-_PROBE = {
-    "": _ONE_HANDLER,
-    "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold": NOT_NEGATIVE,
-    "terminationGracePeriodSeconds": checks.no_less_than(1, "must be greater than 0"),
-}
 _CONTAINER: Mapping[str, Any] = {
     "": _container,
-    "name": (NEEDED, LABEL),
+    "name!": LABEL,
     "image": NEEDED,
-    "imagePullPolicy": checks.one_of("Always", "IfNotPresent", "Never"),
-    "terminationMessagePolicy": checks.one_of("File", "FallbackToLogsOnError"),
-    "restartPolicy": checks.exactly_one_of("Always", "Never", "OnFailure"),
+    "imagePullPolicy": "Always|IfNotPresent|Never",
+    "terminationMessagePolicy": "File|FallbackToLogsOnError",
+    "restartPolicy": "*Always|Never|OnFailure",
     "restartPolicyRules": checks.not_more_than(20),
     "ports": _ports,
     "resizePolicy": checks.unique("resourceName", of_item=True),
@@ -325,20 +317,14 @@ ROWS: Rows = {
         ),
     },
     "ContainerPort": {
-        "containerPort": (Needed(), PORT),
+        "containerPort!": PORT,
         "hostPort": checks.in_range(0, 65535, "must be between 1 and 65535, inclusive"),
-        "protocol": checks.one_of("SCTP", "TCP", "UDP"),
+        "protocol": "SCTP|TCP|UDP",
     },
-    "ContainerResizePolicy": {
-        "resourceName": (NEEDED, checks.one_of("cpu", "memory")),
-        "restartPolicy": (NEEDED, checks.one_of("NotRequired", "RestartContainer")),
-    },
-    "ContainerRestartRule": {"action": (NEEDED, checks.one_of("Restart", "RestartAllContainers")), "exitCodes": NEEDED},
-    "ContainerRestartRuleOnExitCodes": {
-        "operator": (NEEDED, checks.one_of("In", "NotIn")),
-        "values": checks.not_more_than(255),
-    },
-    "EnvVar": {"": _value_from, "name": (NEEDED, VARIABLE)},
+    "ContainerResizePolicy": {"resourceName!": "cpu|memory", "restartPolicy!": "NotRequired|RestartContainer"},
+    "ContainerRestartRule": {"action!": "Restart|RestartAllContainers", "exitCodes": NEEDED},
+    "ContainerRestartRuleOnExitCodes": {"operator!": "In|NotIn", "values": checks.not_more_than(255)},
+    "EnvVar": {"": _value_from, "name!": VARIABLE},
     "EnvFromSource": {
         "": checks.choice(
             *("configMapRef", "secretRef"),
@@ -348,75 +334,54 @@ ROWS: Rows = {
         "prefix": VARIABLE,
     },
     "EnvVarSource": {"fieldRef": _field_ref(_ENV_FIELDS), "resourceFieldRef": _resource_ref},
-    "DownwardAPIVolumeFile": {"fieldRef": _field_ref(_VOLUME_FIELDS), "resourceFieldRef": _volume_resource_ref},
-    "ConfigMapEnvSource SecretEnvSource": {"name": (NEEDED, DOMAIN)},
-    "ConfigMapKeySelector SecretKeySelector": {
-        "name": (NEEDED, DOMAIN),
-        "key": (NEEDED, checks.name(checks.config_key)),
+    "DownwardAPIVolumeFile": {
+        "fieldRef": _field_ref(_VOLUME_FIELDS),
+        "resourceFieldRef": partial(_resource_ref, is_volume=True),
     },
-    "FileKeySelector": {
-        "key": (NEEDED, VARIABLE),
-        "volumeName": (NEEDED, LABEL),
-        "path": (NEEDED, checks.name(checks.no_way_back)),
-    },
+    "ConfigMapEnvSource SecretEnvSource": {"name!": DOMAIN},
+    "ConfigMapKeySelector SecretKeySelector": {"name!": DOMAIN, "key!": checks.name(checks.config_key)},
+    "FileKeySelector": {"key!": VARIABLE, "volumeName!": LABEL, "path!": checks.name(checks.no_way_back)},
     "VolumeMount": {
         "name mountPath": NEEDED,
         "subPath subPathExpr": checks.name(checks.inside_path),
-        "mountPropagation": checks.exactly_one_of("Bidirectional", "HostToContainer", "None"),
-        "recursiveReadOnly": checks.exactly_one_of("Disabled", "Enabled", "IfPossible"),
+        "mountPropagation": "*Bidirectional|HostToContainer|None",
+        "recursiveReadOnly": "*Disabled|Enabled|IfPossible",
     },
     "VolumeDevice": {"name devicePath": NEEDED, "devicePath": checks.name(checks.no_way_back)},
-    "Probe": _PROBE,
+    "Probe": {
+        "": _ONE_HANDLER,
+        "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold": NOT_NEGATIVE,
+        "terminationGracePeriodSeconds": checks.no_less_than(1, "must be greater than 0"),
+    },
     "LifecycleHandler": {"": _ONE_HANDLER},
     "ExecAction": {"command": NEEDED},
-    "HTTPGetAction": {"port": (NEEDED, checks.port_or_name), "scheme": checks.one_of("HTTP", "HTTPS")},
-    "HTTPHeader": {
-        "name": checks.form(lambda text: [] if re.fullmatch("[-A-Za-z0-9]+", text) else ["a valid HTTP header"])
-    },
-    "TCPSocketAction": {"port": (NEEDED, checks.port_or_name)},
-    "GRPCAction": {"port": (NEEDED, PORT)},
-    "SecurityContext": {
-        "": _context,
-        "runAsUser runAsGroup": _GROUP,
-        "procMount": checks.exactly_one_of("Default", "Unmasked"),
-    },
+    "HTTPGetAction": {"port!": checks.port_or_name, "scheme": "HTTP|HTTPS"},
+    "HTTPHeader": {"name": checks.matches("[-A-Za-z0-9]+", "a valid HTTP header")},
+    "TCPSocketAction": {"port!": checks.port_or_name},
+    "GRPCAction": {"port!": PORT},
+    "SecurityContext": {"": _context, "runAsUser runAsGroup": _GROUP, "procMount": "*Default|Unmasked"},
     "PodSecurityContext": {
         "runAsUser runAsGroup fsGroup": _GROUP,
         "sysctls": checks.unique("name"),
         "supplementalGroups": checks.each_item(_GROUP),
-        "fsGroupChangePolicy": checks.exactly_one_of("Always", "OnRootMismatch"),
-        "supplementalGroupsPolicy": checks.exactly_one_of("Merge", "Strict"),
-        "seLinuxChangePolicy": checks.exactly_one_of("MountOption", "Recursive"),
+        "fsGroupChangePolicy": "*Always|OnRootMismatch",
+        "supplementalGroupsPolicy": "*Merge|Strict",
+        "seLinuxChangePolicy": "*MountOption|Recursive",
     },
     "SeccompProfile": {
         "": _profile,
-        "type": (
-            Needed("type is required when seccompProfile is set"),
-            checks.one_of("Localhost", "RuntimeDefault", "Unconfined"),
-        ),
+        "type": (Needed("type is required when seccompProfile is set"), "Localhost|RuntimeDefault|Unconfined"),
         "localhostProfile": checks.form(checks.inside_path),
     },
     "AppArmorProfile": {
         "": _profile,
-        "type": (
-            Needed("type is required when appArmorProfile is set"),
-            checks.one_of("Localhost", "RuntimeDefault", "Unconfined"),
-        ),
+        "type": (Needed("type is required when appArmorProfile is set"), "Localhost|RuntimeDefault|Unconfined"),
         "localhostProfile": checks.no_longer(4095),
     },
-    "Sysctl": {
-        "name": (
-            NEEDED,
-            checks.no_longer(253),
-            checks.name(lambda text: [] if _SYSCTL.fullmatch(text) else ["must match the regex of sysctl names"]),
-        )
-    },
+    "Sysctl": {"name!": (checks.no_longer(253), checks.matches(_SYSCTL, "must match the regex of sysctl names"))},
     "WindowsSecurityContextOptions": {
         "gmsaCredentialSpecName": checks.form(domain_problems),
-        "gmsaCredentialSpec": (
-            checks.no_longer(64 * 1024),
-            checks.form(lambda text: [] if text else ["cannot be an empty string"]),
-        ),
+        "gmsaCredentialSpec": (checks.no_longer(64 * 1024), checks.matches("(?s).+", "cannot be an empty string")),
         "runAsUserName": _user_name,
     },
     "ResourceClaim.core.v1": {"request": checks.name(checks.dns_label)},

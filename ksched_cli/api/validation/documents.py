@@ -19,7 +19,7 @@ from ksched_cli.api.conversion import Path, path_text, type_name
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.validation import checks, containers, others, pods, selectors, volumes, workloads
-from ksched_cli.api.validation.checks import Check, Needed
+from ksched_cli.api.validation.checks import Check, Needed, one_of
 from ksched_cli.api.validation.errors import Errors, FieldError, required
 from ksched_cli.api.validation.fields import fields_of, is_type, minors_of, type_of
 from ksched_cli.errors import did_you_mean
@@ -101,12 +101,15 @@ def _type(name: str) -> _Type:
     needed: list[tuple[str, str]] = []
     by_field: dict[str, list[Check]] = {}
     for names, row in rows.items():
-        for field in names.split() or [""]:
+        for written in names.split() or [""]:
+            field = written.removesuffix("!")
+            if field != written:
+                needed.append((field, ""))
             for check in row if isinstance(row, tuple) and not isinstance(row, Needed) else (row,):
                 if isinstance(check, Needed):
                     needed.append((field, check.detail))
                 else:
-                    by_field.setdefault(field, []).append(check)
+                    by_field.setdefault(field, []).append(one_of(check) if isinstance(check, str) else check)
     return _Type(
         {field: (holds, tuple(by_field.get(field, ()))) for field, holds in fields_of(name).items()},
         tuple(by_field.get("", ())),

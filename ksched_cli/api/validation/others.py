@@ -372,10 +372,7 @@ def _target(*needed: str, exclusive_field: str = "") -> Any:
 
 
 _DATA_KEYS = checks.each_key(checks.config_key)
-_SCALING = (
-    checks.no_less_than(1, "must be greater than zero"),
-    checks.in_range(-(2**31), 1800, "must be less than or equal to 1800"),
-)
+_POSITIVE = (Needed("must be greater than zero"), checks.no_less_than(1, "must be greater than zero"))
 _SEGMENT = checks.name(checks.path_segment)
 
 # Devices
@@ -436,9 +433,9 @@ def _qualified(text: str) -> list[str]:
 _ONE_REQUEST = "exactly one of `exactly` or `firstAvailable` is required"
 _REQUEST: Mapping[str, Any] = {
     "": _device_count,
-    "deviceClassName": (NEEDED, DOMAIN),
+    "deviceClassName!": DOMAIN,
     "selectors": checks.not_more_than(32),
-    "allocationMode": checks.one_of("All", "ExactCount"),
+    "allocationMode": "All|ExactCount",
 }
 
 
@@ -457,36 +454,35 @@ def _config_map(document: Mapping[str, Any], path: Path) -> Errors:
 ROWS: Rows = {
     "ServiceSpec": {
         "": _service,
-        "type": checks.one_of("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"),
+        "type": "ClusterIP|ExternalName|LoadBalancer|NodePort",
         "selector": checks.labels,
         "ports": checks.unique("name"),
-        "sessionAffinity": checks.one_of("ClientIP", "None"),
+        "sessionAffinity": "ClientIP|None",
         "externalIPs": checks.each_item(checks.form(checks.plain_ip)),
         "loadBalancerSourceRanges": checks.each_item(checks.form(checks.cidr)),
-        "ipFamilies": checks.each_item(checks.exactly_one_of("IPv4", "IPv6")),
-        "ipFamilyPolicy": checks.exactly_one_of("PreferDualStack", "RequireDualStack", "SingleStack"),
-        "internalTrafficPolicy": checks.exactly_one_of("Cluster", "Local"),
-        "trafficDistribution": checks.exactly_one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
+        "ipFamilies": checks.each_item(checks.one_of("*IPv4|IPv6")),
+        "ipFamilyPolicy": "*PreferDualStack|RequireDualStack|SingleStack",
+        "internalTrafficPolicy": "*Cluster|Local",
+        "trafficDistribution": "*PreferClose|PreferSameZone|PreferSameNode",
         "loadBalancerClass": checks.form(checks.domain_prefixed_path),
     },
     "ServicePort": {
         "name": LABEL,
-        "port": (NEEDED, PORT),
-        "protocol": checks.one_of("SCTP", "TCP", "UDP"),
+        "port!": PORT,
+        "protocol": "SCTP|TCP|UDP",
         "targetPort": lambda value, path: checks.port_or_name(value, path) if value not in ("", 0) else (),
         "appProtocol": checks.form(key_problems),
     },
     "ClientIPConfig": {"timeoutSeconds": checks.in_range(1, 86400, "must be greater than 0 and less than 86400")},
     "PodDisruptionBudgetSpec": {
         "": checks.choice(
-            *("minAvailable", "maxUnavailable"),
-            many=(invalid, "minAvailable and maxUnavailable cannot be both set"),
+            *("minAvailable", "maxUnavailable"), many=(invalid, "minAvailable and maxUnavailable cannot be both set")
         ),
         "minAvailable maxUnavailable": (checks.int_or_percent, checks.at_most_100_percent),
-        "unhealthyPodEvictionPolicy": checks.exactly_one_of("AlwaysAllow", "IfHealthyBudget"),
+        "unhealthyPodEvictionPolicy": "*AlwaysAllow|IfHealthyBudget",
     },
-    "PriorityClass": {"": _priority_class, "preemptionPolicy": checks.exactly_one_of("PreemptLowerPriority", "Never")},
-    "RuntimeClass": {"": _runtime_class, "handler": (NEEDED, LABEL)},
+    "PriorityClass": {"": _priority_class, "preemptionPolicy": "*PreemptLowerPriority|Never"},
+    "RuntimeClass": {"": _runtime_class, "handler!": LABEL},
     "Scheduling": {"nodeSelector": checks.labels},
     "ResourceQuotaSpec": {"": _quota},
     "LimitRangeSpec": {"limits": _limits},
@@ -497,21 +493,15 @@ ROWS: Rows = {
         "minReplicas": NOT_NEGATIVE,
         "targetCPUUtilizationPercentage": checks.no_less_than(1, "must be greater than 0"),
     },
-    "CrossVersionObjectReference": {"kind name": (NEEDED, _SEGMENT)},
+    "CrossVersionObjectReference": {"kind! name!": _SEGMENT},
     "MetricSpec": {
         "": _metric,
-        "type": (Needed("must specify a metric source type"), checks.one_of(*_SOURCE_OF)),
+        "type": (Needed("must specify a metric source type"), "Object|Pods|Resource|External|ContainerResource"),
     },
     "MetricTarget": {
         "type": (
             Needed("must specify a metric target type"),
-            checks.name(
-                lambda text: (
-                    []
-                    if text in ("Utilization", "Value", "AverageValue")
-                    else ["must be either Utilization, Value, or AverageValue"]
-                )
-            ),
+            checks.matches("|Utilization|Value|AverageValue", "must be either Utilization, Value, or AverageValue"),
         ),
         "value averageValue": checks.positive_amount,
         "averageUtilization": checks.no_less_than(1, "must be greater than 0"),
@@ -534,13 +524,13 @@ ROWS: Rows = {
             [required((*path, "policies"), "must specify at least one Policy")] if found.get("policies") == [] else ()
         ),
         "stabilizationWindowSeconds": checks.in_range(0, 3600, "must be between 0 and 3600"),
-        "selectPolicy": checks.exactly_one_of("Disabled", "Max", "Min"),
+        "selectPolicy": "*Disabled|Max|Min",
         "tolerance": checks.amount_not_negative,
     },
     "HPAScalingPolicy": {
-        "type": (NEEDED, checks.one_of("Percent", "Pods")),
-        "value": (Needed("must be greater than zero"), checks.no_less_than(1, "must be greater than zero")),
-        "periodSeconds": (Needed("must be greater than zero"), *_SCALING),
+        "type!": "Percent|Pods",
+        "value": _POSITIVE,
+        "periodSeconds": (*_POSITIVE, checks.in_range(-(2**31), 1800, "must be less than or equal to 1800")),
     },
     "DeviceClassSpec": {
         "selectors": checks.not_more_than(32),
@@ -549,9 +539,9 @@ ROWS: Rows = {
         ),
     },
     "DeviceSelector": {"cel": NEEDED},
-    "CELDeviceSelector": {"expression": (NEEDED, checks.no_longer(10 * 1024))},
+    "CELDeviceSelector": {"expression!": checks.no_longer(10 * 1024)},
     "DeviceClassConfiguration DeviceClaimConfiguration": {"opaque": NEEDED},
-    "OpaqueDeviceConfiguration": {"": _parameters, "driver": (NEEDED, DOMAIN)},
+    "OpaqueDeviceConfiguration": {"": _parameters, "driver!": DOMAIN},
     "DeviceClaim": {
         "": _device_claim,
         "requests": (checks.not_more_than(32), checks.unique("name")),
@@ -564,26 +554,24 @@ ROWS: Rows = {
             many=(invalid, "", _ONE_REQUEST),
             at="exactly",
         ),
-        "name": (NEEDED, LABEL),
+        "name!": LABEL,
         "firstAvailable": (checks.not_more_than(8), checks.unique("name")),
     },
     "ExactDeviceRequest": _REQUEST,
-    "DeviceSubRequest": {**_REQUEST, "name": (NEEDED, LABEL)},
+    "DeviceSubRequest": {**_REQUEST, "name!": LABEL},
     "DeviceConstraint": {
-        "": (
-            checks.choice(
-                *("matchAttribute", "distinctAttribute"),
-                none=(required, "matchAttribute or distinctAttribute is required"),
-                many=(forbidden, "may not specify more than one attribute"),
-            ),
+        "": checks.choice(
+            *("matchAttribute", "distinctAttribute"),
+            none=(required, "matchAttribute or distinctAttribute is required"),
+            many=(forbidden, "may not specify more than one attribute"),
         ),
         "matchAttribute distinctAttribute": checks.form(_qualified),
     },
     "DeviceToleration": {
         "": _device_toleration,
         "key": checks.name(key_problems),
-        "operator": checks.exactly_one_of("Equal", "Exists"),
-        "effect": checks.one_of("NoExecute", "NoSchedule", "None"),
+        "operator": "*Equal|Exists",
+        "effect": "NoExecute|NoSchedule|None",
     },
     "ResourceClaimTemplate": {"spec": NEEDED},
     "ConfigMap": {"": _config_map, "data binaryData": _DATA_KEYS},

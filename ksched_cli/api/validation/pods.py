@@ -18,10 +18,7 @@ from ksched_cli.api.validation.fields import amount_in, each_at, items_at, numbe
 from ksched_cli.api.validation.selectors import repeated_spreads
 
 # Prefixes of the sysctls of a namespace of the kernel (component-helpers' sysctl.GetNamespace).
-_SYSCTLS_OF = {
-    "hostNetwork": ("net.",),
-    "hostIPC": ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue."),
-}
+_SYSCTLS_OF = {"hostNetwork": ("net.",), "hostIPC": ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")}
 _SIGNAL_NAMES = """ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS
     TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"""
 _SIGNAL_NUMBERS = (*(f"RTMIN+{number}" for number in range(1, 16)), *(f"RTMAX-{number}" for number in range(1, 15)))
@@ -352,9 +349,9 @@ ROWS: Rows = {
     "PodSpec": {
         "": _spec,
         "containers": NEEDED,
-        "restartPolicy": checks.one_of("Always", "OnFailure", "Never"),
-        "dnsPolicy": checks.one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
-        "preemptionPolicy": checks.exactly_one_of("PreemptLowerPriority", "Never"),
+        "restartPolicy": "Always|OnFailure|Never",
+        "dnsPolicy": "ClusterFirstWithHostNet|ClusterFirst|Default|None",
+        "preemptionPolicy": "*PreemptLowerPriority|Never",
         "serviceAccountName nodeName priorityClassName": DOMAIN,
         "runtimeClassName hostnameOverride": checks.form(domain_problems),
         "activeDeadlineSeconds": checks.in_range(1, HIGHEST_ID),
@@ -367,7 +364,7 @@ ROWS: Rows = {
             checks.unique("name", of_item=True),
         ),
     },
-    "PodOS": {"name": (NEEDED, checks.one_of("linux", "windows"))},
+    "PodOS": {"name!": "linux|windows"},
     "PodDNSConfig": {
         "nameservers": (checks.not_more_than(3), checks.each_item(checks.form(checks.ip))),
         "searches": (
@@ -380,7 +377,7 @@ ROWS: Rows = {
     "PodReadinessGate": {"": checks.always("conditionType", "", KEY)},
     "HostAlias": {"ip": (checks.form(checks.ip), NEEDED), "hostnames": checks.each_item(checks.form(domain_problems))},
     "PodResourceClaim": {
-        "name": (NEEDED, LABEL),
+        "name!": LABEL,
         "resourceClaimName resourceClaimTemplateName": checks.form(domain_problems),
         "": (
             checks.choice(
@@ -394,5 +391,5 @@ ROWS: Rows = {
             ),
         ),
     },
-    "PodSchedulingGroup": {"podGroupName": (NEEDED, DOMAIN)},
+    "PodSchedulingGroup": {"podGroupName!": DOMAIN},
 }

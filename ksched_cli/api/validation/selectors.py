@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ksched_cli.api.conversion import Path
-from ksched_cli.api.core import TAINT_EFFECTS, WHEN_UNSATISFIABLE
+from ksched_cli.api.core import TAINT_EFFECTS
 from ksched_cli.api.label_names import domain_problems, value_problems
 from ksched_cli.api.validation import checks
-from ksched_cli.api.validation.checks import KEY, NEEDED, Needed, Rows
+from ksched_cli.api.validation.checks import KEY, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
 from ksched_cli.api.validation.fields import each_at, items_at, number_at, object_at, text_at, texts_at
 
@@ -142,17 +142,14 @@ def _pod_terms(found: Mapping[str, Any], path: Path) -> Errors:
         yield from invalid_all((*path, "namespaces", index), name, problems)
 
 
-_POLICY = checks.exactly_one_of("Honor", "Ignore")
+_POLICY = "*Honor|Ignore"
 _POSITIVE = checks.no_less_than(1, "must be greater than zero")
 _KEY = checks.always("key", "", KEY)
 _WEIGHT = checks.always("weight", 0, checks.in_range(1, 100, "must be in the range 1-100"))
 
 ROWS: Rows = {
     "LabelSelector": {"matchLabels": checks.labels},
-    "LabelSelectorRequirement": {
-        "": (_label_requirement, _KEY),
-        "values": _LABEL_VALUES,
-    },
+    "LabelSelectorRequirement": {"": (_label_requirement, _KEY), "values": _LABEL_VALUES},
     "NodeSelector": {"": _required_terms, "nodeSelectorTerms": Needed("must have at least one node selector term")},
     "NodeSelectorTerm": {"": _node_term},
     "PreferredSchedulingTerm": {"": _WEIGHT},
@@ -166,7 +163,7 @@ ROWS: Rows = {
     "TopologySpreadConstraint": {
         "": (
             checks.always("maxSkew", 0, _POSITIVE),
-            checks.always("whenUnsatisfiable", "", checks.exactly_one_of(*WHEN_UNSATISFIABLE)),
+            checks.always("whenUnsatisfiable", "", checks.one_of("*DoNotSchedule|ScheduleAnyway")),
             _spread,
         ),
         "topologyKey": Needed("can not be empty"),
@@ -174,10 +171,6 @@ ROWS: Rows = {
         "nodeAffinityPolicy nodeTaintsPolicy": _POLICY,
         "matchLabelKeys": checks.each_item(KEY),
     },
-    "Taint": {
-        "": _KEY,
-        "value": checks.form(value_problems),
-        "effect": (NEEDED, checks.one_of(*TAINT_EFFECTS)),
-    },
+    "Taint": {"": _KEY, "value": checks.form(value_problems), "effect!": "|".join(TAINT_EFFECTS)},
     "NodeSpec": {"taints": checks.unique("key", "effect")},
 }

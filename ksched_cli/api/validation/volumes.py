@@ -14,10 +14,9 @@ from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, inval
 from ksched_cli.api.validation.fields import each_at, items_at, object_at, text_at, texts_at, volume_sources_of
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_MODES = checks.exactly_one_of("Block", "Filesystem")
+_MODES = "*Block|Filesystem"
 _FILE_MODE = checks.in_range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
 _PARTITION = checks.in_range(0, 255, "must be between 0 and 255, inclusive")
-_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 _PROJECTIONS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 _MANY_SOURCES = (forbidden, "may not specify more than 1 volume type")
 _DRIVER = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?")
@@ -147,16 +146,13 @@ _SECRET = checks.needs("name")
 _NAMED_SECRET = checks.needs("name", "namespace")
 _ITEMS = {"defaultMode": _FILE_MODE}
 _LOCAL_PATH = checks.name(checks.unreserved_path)
-_SIGNER = checks.name(
-    lambda text: (
-        []
-        if re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+/[-a-z0-9.]+", text)
-        else ["must be a fully qualified domain and path of the form 'example.com/signer-name'"]
-    )
+_SIGNER = checks.matches(
+    r"|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+/[-a-z0-9.]+",
+    "must be a fully qualified domain and path of the form 'example.com/signer-name'",
 )
 
 ROWS: Rows = {
-    "Volume": {"": checks.choice(*volume_sources_of("Volume"), many=_MANY_SOURCES), "name": (NEEDED, LABEL)},
+    "Volume": {"": checks.choice(*volume_sources_of("Volume"), many=_MANY_SOURCES), "name!": LABEL},
     "EmptyDirVolumeSource": {
         # The API server forbids a negative size.
         "sizeLimit": lambda limit, path: [
@@ -165,10 +161,8 @@ ROWS: Rows = {
         ]
     },
     "HostPathVolumeSource": {
-        "path": (NEEDED, checks.name(checks.no_way_back)),
-        "type": checks.one_of(
-            *("BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
-        ),
+        "path!": checks.name(checks.no_way_back),
+        "type": "BlockDevice|CharDevice|Directory|DirectoryOrCreate|File|FileOrCreate|Socket",
     },
     "GitRepoVolumeSource": {"repository": NEEDED, "directory": checks.name(checks.inside_path)},
     "GCEPersistentDiskVolumeSource": {"pdName": NEEDED, "partition": _PARTITION},
@@ -177,21 +171,18 @@ ROWS: Rows = {
     "ConfigMapVolumeSource": {"name": NEEDED, **_ITEMS},
     "DownwardAPIVolumeSource": _ITEMS,
     "ProjectedVolumeSource": {"": _projected, **_ITEMS},
-    "KeyToPath": {"key": NEEDED, "path": (NEEDED, _LOCAL_PATH), "mode": _FILE_MODE},
+    "KeyToPath": {"key": NEEDED, "path!": _LOCAL_PATH, "mode": _FILE_MODE},
     "DownwardAPIVolumeFile": {
         "": checks.choice(
             *("fieldRef", "resourceFieldRef"),
             none=(required, "one of fieldRef and resourceFieldRef is required"),
             many=(invalid, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously"),
         ),
-        "path": (NEEDED, _LOCAL_PATH),
+        "path!": _LOCAL_PATH,
         "mode": _FILE_MODE,
     },
     "VolumeProjection": {
-        "": checks.choice(
-            *_PROJECTIONS,
-            many=(forbidden, "may not specify more than 1 volume type per source"),
-        )
+        "": checks.choice(*_PROJECTIONS, many=(forbidden, "may not specify more than 1 volume type per source"))
     },
     "SecretProjection ConfigMapProjection": {"name": NEEDED},
     "ServiceAccountTokenProjection": {
@@ -199,25 +190,22 @@ ROWS: Rows = {
             checks.no_less_than(600, "may not specify a duration less than 10 minutes"),
             checks.in_range(-(2**63), 2**32, "may not specify a duration larger than 2^32 seconds"),
         ),
-        "path": (NEEDED, _LOCAL_PATH),
+        "path!": _LOCAL_PATH,
     },
-    "ClusterTrustBundleProjection": {"": _trust_bundle, "path": (NEEDED, _LOCAL_PATH), "signerName": _SIGNER},
+    "ClusterTrustBundleProjection": {"": _trust_bundle, "path!": _LOCAL_PATH, "signerName": _SIGNER},
     "PodCertificateProjection": {
         "": checks.choice(
             *("credentialBundlePath", "keyPath", "certificateChainPath"),
             none=(required, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"),
             empty="",
         ),
-        "signerName": (NEEDED, _SIGNER),
-        "keyType": (NEEDED, checks.one_of(*_KEY_TYPES)),
+        "signerName!": _SIGNER,
+        "keyType!": "RSA3072|RSA4096|ECDSAP256|ECDSAP384|ECDSAP521|ED25519",
         "maxExpirationSeconds": checks.in_range(3600, 7_862_400, "maxExpirationSeconds must be >= 3600 and <= 7862400"),
         "credentialBundlePath keyPath certificateChainPath": _LOCAL_PATH,
     },
     "PersistentVolumeClaimVolumeSource": {"claimName": NEEDED},
-    "NFSVolumeSource": {
-        "server path": NEEDED,
-        "path": checks.name(lambda text: [] if text.startswith("/") else ["must be an absolute path"]),
-    },
+    "NFSVolumeSource": {"server": NEEDED, "path!": checks.matches("(?s)|/.*", "must be an absolute path")},
     "QuobyteVolumeSource": {"registry volume": NEEDED},
     "GlusterfsVolumeSource": {"endpoints path": NEEDED},
     "GlusterfsPersistentVolumeSource": {"endpoints path": NEEDED, "endpointsNamespace": checks.form(checks.dns_label)},
@@ -237,12 +225,12 @@ ROWS: Rows = {
     "AzureFileVolumeSource": {"secretName shareName": NEEDED},
     "AzureFilePersistentVolumeSource": {
         "secretName shareName": NEEDED,
-        "secretNamespace": checks.form(lambda text: [] if text else ["must be a valid namespace name"]),
+        "secretNamespace": checks.matches("(?s).+", "must be a valid namespace name"),
     },
     "AzureDiskVolumeSource": {
         "diskName diskURI": NEEDED,
-        "cachingMode": checks.exactly_one_of("None", "ReadOnly", "ReadWrite"),
-        "kind": checks.exactly_one_of("Dedicated", "Managed", "Shared"),
+        "cachingMode": "*None|ReadOnly|ReadWrite",
+        "kind": "*Dedicated|Managed|Shared",
     },
     "VsphereVirtualDiskVolumeSource": {"volumePath": NEEDED},
     "PhotonPersistentDiskVolumeSource": {"pdID": NEEDED},
@@ -251,15 +239,15 @@ ROWS: Rows = {
     "StorageOSVolumeSource StorageOSPersistentVolumeSource": {"volumeName": NEEDED},
     "ISCSIVolumeSource ISCSIPersistentVolumeSource": {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION},
     "FCVolumeSource": {"": _fibre_channel, "lun": _PARTITION},
-    "LocalVolumeSource": {"path": (NEEDED, checks.name(checks.no_way_back))},
-    "CSIVolumeSource": {"driver": (NEEDED, checks.name(_driver)), "nodePublishSecretRef": _SECRET},
+    "LocalVolumeSource": {"path!": checks.name(checks.no_way_back)},
+    "CSIVolumeSource": {"driver!": checks.name(_driver), "nodePublishSecretRef": _SECRET},
     "CSIPersistentVolumeSource": {
-        "driver": (NEEDED, checks.name(_driver)),
+        "driver!": checks.name(_driver),
         "volumeHandle": NEEDED,
         "controllerPublishSecretRef nodeStageSecretRef nodePublishSecretRef": _NAMED_SECRET,
         "controllerExpandSecretRef nodeExpandSecretRef": _NAMED_SECRET,
     },
-    "ImageVolumeSource": {"pullPolicy": checks.one_of("Always", "IfNotPresent", "Never")},
+    "ImageVolumeSource": {"pullPolicy": "Always|IfNotPresent|Never"},
     "EphemeralVolumeSource": {"volumeClaimTemplate": NEEDED},
     "PersistentVolumeClaimTemplate": {"": _template_metadata, "spec": Needed("accessModes are required")},
     "PersistentVolumeClaimSpec": {
@@ -285,7 +273,7 @@ ROWS: Rows = {
         ),
         "accessModes capacity": NEEDED,
         "accessModes": _access_modes,
-        "persistentVolumeReclaimPolicy": checks.one_of("Delete", "Recycle", "Retain"),
+        "persistentVolumeReclaimPolicy": "Delete|Recycle|Retain",
         "storageClassName": DOMAIN,
         "volumeAttributesClassName": checks.form(domain_problems),
         "volumeMode": _MODES,
@@ -293,19 +281,19 @@ ROWS: Rows = {
     "VolumeNodeAffinity": {"required": Needed("must specify required node constraints")},
     "StorageClass": {
         "": _storage_class,
-        "provisioner": (NEEDED, checks.name(lambda text: key_problems(text.lower()))),
-        "reclaimPolicy": checks.one_of("Delete", "Retain"),
-        "volumeBindingMode": checks.exactly_one_of("Immediate", "WaitForFirstConsumer"),
+        "provisioner!": checks.name(lambda text: key_problems(text.lower())),
+        "reclaimPolicy": "Delete|Retain",
+        "volumeBindingMode": "*Immediate|WaitForFirstConsumer",
     },
-    "TopologySelectorLabelRequirement": {"values": NEEDED, "key": (NEEDED, KEY)},
+    "TopologySelectorLabelRequirement": {"values": NEEDED, "key!": KEY},
     "CSIDriverSpec": {
-        "fsGroupPolicy": checks.exactly_one_of("File", "None", "ReadWriteOnceWithFSType"),
-        "volumeLifecycleModes": checks.each_item(checks.exactly_one_of("Persistent", "Ephemeral")),
+        "fsGroupPolicy": "*File|None|ReadWriteOnceWithFSType",
+        "volumeLifecycleModes": checks.each_item(checks.one_of("*Persistent|Ephemeral")),
         "nodeAllocatableUpdatePeriodSeconds": checks.no_less_than(10, "must be greater than or equal to 10 seconds"),
     },
     "CSINodeSpec": {"drivers": checks.unique("name")},
-    "CSINodeDriver": {"name": (NEEDED, checks.name(_driver)), "nodeID": (NEEDED, checks.no_longer(256))},
+    "CSINodeDriver": {"name!": checks.name(_driver), "nodeID!": checks.no_longer(256)},
     "VolumeNodeResources": {"count": NOT_NEGATIVE},
-    "VolumeAttachmentSpec": {"attacher": (NEEDED, checks.name(_driver)), "nodeName": NEEDED},
-    "CSIStorageCapacity": {"storageClassName": (NEEDED, DOMAIN), "capacity": checks.amount_not_negative},
+    "VolumeAttachmentSpec": {"attacher!": checks.name(_driver), "nodeName": NEEDED},
+    "CSIStorageCapacity": {"storageClassName!": DOMAIN, "capacity": checks.amount_not_negative},
 }

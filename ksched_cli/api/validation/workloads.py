@@ -13,7 +13,16 @@ from ksched_cli.api.label_names import key_problems
 from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.api.validation import checks
 from ksched_cli.api.validation.checks import LABEL, NEEDED, NOT_NEGATIVE, Needed, Rows
-from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
+from ksched_cli.api.validation.errors import (
+    Errors,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_all,
+    required,
+    unsupported,
+)
 from ksched_cli.api.validation.fields import each_at, items_at, number_at, object_at, text_at, texts_at
 from ksched_cli.api.validation.pods import names_in_pod
 from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
@@ -34,9 +43,7 @@ def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Errors]:
             yield from _selector(spec, path, kind)
         elif kind:
             yield required((*path, "selector"))
-            if owner == "DaemonSet":
-                text = "`selector` does not match template `labels`"
-                yield invalid((*path, "template", "metadata", "labels"), None, text)
+            yield from [_mismatch(path, None)] if owner == "DaemonSet" else ()
         pod = object_at(template, "spec")
         if text_at(pod, "restartPolicy") not in ("", "Always"):
             yield unsupported((*here, "restartPolicy"), text_at(pod, "restartPolicy"), ("Always",))
@@ -64,8 +71,11 @@ def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Errors:
     if object_at(spec, "template") and not compiled.matches(
         {key: value for key, value in given.items() if value is not None}
     ):
-        text = "`selector` does not match template `labels`"
-        yield invalid((*path, "template", "metadata", "labels"), dict(given), text)
+        yield _mismatch(path, dict(given))
+
+
+def _mismatch(path: Path, labels: object) -> FieldError:
+    return invalid((*path, "template", "metadata", "labels"), labels, "`selector` does not match template `labels`")
 
 
 def _deployment(spec: Mapping[str, Any], path: Path) -> Errors:
@@ -131,8 +141,7 @@ def _replication_controller(spec: Mapping[str, Any], path: Path) -> Errors:
     if not selector and not given:
         yield required((*path, "selector"))
     elif any(given.get(key) != value for key, value in selector.items()):
-        text = "`selector` does not match template `labels`"
-        yield invalid((*path, "template", "metadata", "labels"), dict(given), text)
+        yield _mismatch(path, dict(given))
 
 
 # Jobs
@@ -144,9 +153,7 @@ def _job(document: Mapping[str, Any], path: Path) -> Errors:
     completions, here = number_at(spec, "completions"), (*path, "spec")
     if spec.get("manualSelector") is True:
         if spec.get("selector") is None:
-            yield required((*here, "selector"))
-            text = "`selector` does not match template `labels`"
-            yield invalid((*here, "template", "metadata", "labels"), None, text)
+            yield from (required((*here, "selector")), _mismatch(here, None))
         else:
             yield from _selector(spec, here, "")
     elif spec.get("selector") is not None and not _is_generated(spec):
@@ -365,7 +372,6 @@ def _named(pattern: str, problem: str) -> checks.Check:
 
 _PERCENT = (checks.int_or_percent, checks.at_most_100_percent)
 _REPLICATED: Mapping[str, Any] = {"replicas minReadySeconds revisionHistoryLimit": NOT_NEGATIVE, "template": NEEDED}
-_CLAIM_POLICY = checks.one_of("Delete", "Retain")
 
 ROWS: Rows = {
     "DeploymentSpec": {
@@ -373,11 +379,11 @@ ROWS: Rows = {
         "": (_of_pods("ReplicaSet", "deployment"), _deployment),
         "progressDeadlineSeconds": NOT_NEGATIVE,
     },
-    "DeploymentStrategy": {"": _deployment_strategy, "type": checks.one_of("Recreate", _ROLLING)},
+    "DeploymentStrategy": {"": _deployment_strategy, "type": "Recreate|RollingUpdate"},
     "RollingUpdateDeployment": {"maxUnavailable": _PERCENT, "maxSurge": checks.int_or_percent},
     "ReplicaSetSpec": {**_REPLICATED, "": _of_pods("ReplicaSet", "deployment")},
     "DaemonSetSpec": {**_REPLICATED, "": _of_pods("DaemonSet", "daemonset")},
-    "DaemonSetUpdateStrategy": {"": _daemon_set_strategy, "type": checks.one_of(_ROLLING, "OnDelete")},
+    "DaemonSetUpdateStrategy": {"": _daemon_set_strategy, "type": "RollingUpdate|OnDelete"},
     "RollingUpdateDaemonSet": {"maxUnavailable maxSurge": _PERCENT},
     "StatefulSetSpec": {
         **_REPLICATED,
@@ -391,7 +397,7 @@ ROWS: Rows = {
     "StatefulSet": {"metadata": _named("(?s).{0,52}|.{64,}", "labels of its pods: must be no more than 63 bytes")},
     "StatefulSetOrdinals": {"start": NOT_NEGATIVE},
     "RollingUpdateStatefulSetStrategy": {"partition": NOT_NEGATIVE, "maxUnavailable": _PERCENT},
-    "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted whenScaled": _CLAIM_POLICY},
+    "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted whenScaled": "Delete|Retain"},
     "ReplicationControllerSpec": {
         "replicas minReadySeconds": NOT_NEGATIVE,
         "template": NEEDED,
@@ -409,12 +415,9 @@ ROWS: Rows = {
         ),
         "parallelism completions activeDeadlineSeconds backoffLimit ttlSecondsAfterFinished": NOT_NEGATIVE,
         "backoffLimitPerIndex maxFailedIndexes": NOT_NEGATIVE,
-        "completionMode": checks.exactly_one_of("NonIndexed", "Indexed"),
-        "podReplacementPolicy": checks.exactly_one_of("Failed", "TerminatingOrFailed"),
-        "managedBy": (
-            checks.no_longer(63),
-            checks.form(checks.domain_prefixed_path),
-        ),
+        "completionMode": "*NonIndexed|Indexed",
+        "podReplacementPolicy": "*Failed|TerminatingOrFailed",
+        "managedBy": (checks.no_longer(63), checks.form(checks.domain_prefixed_path)),
         "template": NEEDED,
     },
     "PodFailurePolicy": {"rules": checks.not_more_than(20)},
@@ -424,18 +427,15 @@ ROWS: Rows = {
             none=(required, "specifying one of OnExitCodes and OnPodConditions is required"),
             many=(forbidden, "specifying both OnExitCodes and OnPodConditions is not supported"),
         ),
-        "action": (NEEDED, checks.one_of("Count", "FailIndex", "FailJob", "Ignore")),
+        "action!": "Count|FailIndex|FailJob|Ignore",
         "onPodConditions": checks.not_more_than(20),
     },
     "PodFailurePolicyOnExitCodesRequirement": {
         "": _exit_codes,
-        "operator": (NEEDED, checks.one_of("In", "NotIn")),
+        "operator!": "In|NotIn",
         "values": checks.not_more_than(255),
     },
-    "PodFailurePolicyOnPodConditionsPattern": {
-        "type": (NEEDED, checks.form(key_problems)),
-        "status": checks.one_of("False", "True", "Unknown"),
-    },
+    "PodFailurePolicyOnPodConditionsPattern": {"type!": checks.form(key_problems), "status": "False|True|Unknown"},
     "SuccessPolicy": {"rules": checks.not_more_than(20)},
     "SuccessPolicyRule": {
         "": checks.choice(
@@ -447,10 +447,10 @@ ROWS: Rows = {
     },
     "CronJob": {"metadata": _named("(?s).{0,52}", "must be no more than 52 characters")},
     "CronJobSpec": {
-        "schedule": (NEEDED, lambda text, path: invalid_all(path, text, schedule_problems(text)) if text else ()),
+        "schedule!": checks.name(schedule_problems),
         "timeZone": checks.form(zone_problems),
         "startingDeadlineSeconds successfulJobsHistoryLimit failedJobsHistoryLimit": NOT_NEGATIVE,
-        "concurrencyPolicy": checks.one_of("Allow", "Forbid", "Replace"),
+        "concurrencyPolicy": "Allow|Forbid|Replace",
         "jobTemplate": NEEDED,
     },
     "JobTemplateSpec": {"": _job_template},
