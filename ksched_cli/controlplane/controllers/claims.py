@@ -75,12 +75,9 @@ class ResourceClaimController(Controller):
         self._over: dict[str, Pod] = LoggedDict(api.undo)
 
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity | str]:
-        pod = old if new is None else new
-        if not isinstance(pod, Pod):
-            return ()
         if old is None:
-            makes_claims = pod.spec.resource_claims or any(volume.ephemeral for volume in pod.spec.volumes)
-            return (identity_of(pod),) if makes_claims else ()
+            makes_claims = new.spec.resource_claims or any(volume.ephemeral for volume in new.spec.volumes)
+            return (identity_of(new),) if makes_claims else ()
         if not is_terminal(old) and (new is None or is_terminal(new)) and any(_claim_names(old)):
             self._over[old.metadata.uid] = old
             return (old.metadata.uid,)

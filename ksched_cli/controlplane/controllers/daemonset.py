@@ -300,7 +300,7 @@ class DaemonSetController(Controller):
             return (identity_of(item),)
         if isinstance(item, Pod):
             return self._owners(item)
-        if isinstance(item, Node) and (old is None or new is None or _has_changed(old, new)):
+        if old is None or new is None or _has_changed(old, new):
             for nodes in self._nodes.values():
                 nodes.node_changed(item.metadata.name)
             return () if new is None else (identity_of(new),)

@@ -136,9 +136,7 @@ class DeploymentController(Controller):
         if isinstance(item, ReplicaSet):
             owner = owner_identity(item)
             return (owner,) if owner is not None and owner[0] == "Deployment" else ()
-        if isinstance(item, Pod) and new is None:
-            return self._recreating(item)
-        return ()
+        return self._recreating(item) if new is None else ()
 
     def _recreating(self, pod: Pod) -> Iterable[Identity]:
         """deletePod: a Deployment with the strategy Recreate waits for its last old pod."""

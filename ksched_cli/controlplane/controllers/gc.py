@@ -122,7 +122,7 @@ class NamespaceController(Controller):
     informers = (Namespace,)
 
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[str]:
-        return (old.metadata.name,) if isinstance(old, Namespace) and new is None else ()
+        return (old.metadata.name,) if new is None else ()
 
     def reconcile(self, key: str) -> None:
         if self.store.get(Namespace, key) is None:

@@ -166,7 +166,7 @@ class CronJobController(Controller):
     informers = (CronJob,)
 
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
-        return (identity_of(new),) if isinstance(new, CronJob) and old is None else ()
+        return (identity_of(new),) if old is None else ()
 
     def reconcile(self, key: Identity) -> None:
         item = self.store.get(CronJob, key[2], key[1])
@@ -246,11 +246,10 @@ class JobController(Controller):
             if new is None:
                 self._progress.pop(identity_of(item), None)
             return (identity_of(item),)
-        if isinstance(item, Pod):
-            owner = owner_identity(item)
-            if owner is not None and owner[0] == "Job":
-                self._observe(owner, old, new)
-                self.queue.add_after(self, owner, BATCH_SECONDS)
+        owner = owner_identity(item)
+        if owner is not None and owner[0] == "Job":
+            self._observe(owner, old, new)
+            self.queue.add_after(self, owner, BATCH_SECONDS)
         return ()
 
     # What has been counted

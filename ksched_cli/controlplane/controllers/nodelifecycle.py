@@ -39,9 +39,7 @@ class NodeLifecycleController(Controller):
     informers = (Node,)
 
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
-        if isinstance(new, Node) and (old is None or _state(old) != _state(new)):
-            return (identity_of(new),)
-        return ()
+        return (identity_of(new),) if new is not None and (old is None or _state(old) != _state(new)) else ()
 
     def reconcile(self, key: Identity) -> None:
         node = self.store.get(Node, key[2])

@@ -94,11 +94,7 @@ class DisruptionController(Controller):
 
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
-        if isinstance(item, PodDisruptionBudget):
-            return self._changed(old, new)
-        if isinstance(item, Pod):
-            return self._covering(old, new)
-        return ()
+        return self._covering(old, new) if isinstance(item, Pod) else self._changed(old, new)
 
     def _changed(self, old: PodDisruptionBudget | None, new: PodDisruptionBudget | None) -> Iterable[Identity]:
         """A status that this controller or the eviction API has written needs no second look."""

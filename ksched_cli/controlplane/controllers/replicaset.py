@@ -164,11 +164,7 @@ class ReplicaSetController(Controller):
 
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
-        if isinstance(item, ReplicaSet | ReplicationController):
-            return (identity_of(item),)
-        if isinstance(item, Pod):
-            return self._owners(item)
-        return ()
+        return self._owners(item) if isinstance(item, Pod) else (identity_of(item),)
 
     def keys_of_copies(self, pods: Sequence[Pod]) -> Iterable[Identity]:
         return self._owners(pods[0])

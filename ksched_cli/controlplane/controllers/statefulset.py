@@ -127,12 +127,10 @@ class StatefulSetController(Controller):
             if new is None:
                 self.history.forget(identity_of(item))
             return (identity_of(item),)
-        if isinstance(item, Pod):
-            owners = self._owner(item)
-            for owner in owners:
-                self._forget_prefix(owner, item)
-            return owners
-        return ()
+        owners = self._owner(item)
+        for owner in owners:
+            self._forget_prefix(owner, item)
+        return owners
 
     def _forget_prefix(self, owner: Identity, pod: Pod) -> None:
         """A pod of the set has changed: what is known of the first pods does not hold if it is one of them."""
