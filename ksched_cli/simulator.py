@@ -265,7 +265,7 @@ class Simulator(EditMethods):
             fixes=fixes,
             manifests=[changes.manifests for changes in self._changes],
             catalog=read_shapes_of(catalog),
-            sources=self._options.sources,
+            arguments=tuple(self._options.arguments()),
         )
         return replace(found, odds=self._odds(orders, ties))
 

@@ -194,18 +194,16 @@ def _bytes(amount: int) -> str:
 
 
 def largest_request(pod: Pod, resource: str) -> tuple[str | int, ...]:
-    """The request of the container that requests most of the resource."""
+    """The request of the pod, or else of the container that requests most of the resource."""
+    if pod.spec.resources is not None and resource in pod.spec.resources.requests:
+        return ("spec", "resources", "requests", resource)
     requests = [
         (_amount(container, resource), ("spec", field, index, "resources", _where(container, resource), resource))
         for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
         for index, container in enumerate(containers)
     ]
     amount, path = max(requests, key=lambda each: each[0], default=(0.0, ("spec",)))
-    if amount:
-        return path
-    if pod.spec.resources is not None and resource in pod.spec.resources.requests:
-        return ("spec", "resources", "requests", resource)
-    return ("spec", "containers")
+    return path if amount else ("spec", "containers")
 
 
 def _amount(container: Container, resource: str) -> float:

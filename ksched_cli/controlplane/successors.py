@@ -48,6 +48,8 @@ class Successors:
         if not lost:
             return
         key = _place_of(owner, pod, lost)
+        if key is None:
+            return
         same = lost.pop(key)
         self.replaced[pod.metadata.uid] = same
         self._next[uid_of_pod(same)] = pod
@@ -87,15 +89,15 @@ def _is_terminating(pod: Pod | None) -> bool:
     return pod is None or pod.metadata.deletion_timestamp is not None
 
 
-def _place_of(owner: Identity, new: Pod, lost: Mapping[str, Pod]) -> str:
-    """The lost pod whose place the new pod takes: that of its name, a DaemonSet's of the same node, or the first."""
+def _place_of(owner: Identity, new: Pod, lost: Mapping[str, Pod]) -> str | None:
+    """The lost pod whose place the new pod takes: that of its name, a DaemonSet's of the same node (None if there is
+    none), or the first."""
     if new.metadata.name in lost:
         return new.metadata.name
-    first = next(iter(lost))
     if owner[0] != "DaemonSet":
-        return first
+        return next(iter(lost))
     node = daemon_node_of(new)
-    return next((key for key, pod in lost.items() if daemon_node_of(pod) == node), first)
+    return next((key for key, pod in lost.items() if daemon_node_of(pod) == node), None)
 
 
 def replaced_key(successors: Successors, pod: Pod) -> str:

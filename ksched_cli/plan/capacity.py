@@ -114,11 +114,13 @@ class NodeRoom(Struct, frozen=True):
 
 
 class PendingCounts(Struct, frozen=True, rename="camel"):
-    """The numbers of the cluster's own pending pods, which are placed first."""
+    """The numbers of the cluster's own pending pods, which are placed first. `preempting`: those that wait until the
+    pods that they preempt have left. Pods that are being deleted do not count."""
 
     placed: int = 0
     unplaced: int = 0
     held_back: int = 0
+    preempting: int = 0
 
 
 class Stranded(Struct, frozen=True):
@@ -250,8 +252,9 @@ def place_pending(scheduler: Scheduler) -> PendingCounts:
     """Place the pending pods as `simulate` does."""
     queue = scheduler.enqueue()
     decisions = steps(scheduler.run(queue), "pending pods had their cycle", len(queue.active))
-    results = Counter(decision.result == "scheduled" for decision in decisions)
-    return PendingCounts(results[True], results[False], len(queue.gated))
+    results = Counter("preempting" if each.nominated_node else each.result for each in decisions)
+    placed, preempting, skipped = results["scheduled"], results["preempting"], results["skipped"]
+    return PendingCounts(placed, results.total() - placed - preempting - skipped, len(queue.gated), preempting)
 
 
 class _Count:

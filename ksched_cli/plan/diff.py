@@ -370,8 +370,10 @@ def _changes(before: _Sightings, after: _Sightings) -> Iterator[PodChange]:
     gone, new = before.alone(after), after.alone(before)
     for workload in gone.keys() | new.keys():
         left, came = gone.get(workload, []), new.get(workload, [])
-        # Pods have generated names: the successor of a pod is its counterpart, else a pod on its node, else any pod.
-        for before_key, after_key in ((before.first, after.first), (_node, _node), (_any, _any)):
+        # Pods have generated names: the successor of a pod is its counterpart, else a pod on its node, else any pod. A
+        # DaemonSet has a pod for each node: no other pod is its counterpart.
+        keys = [(before.first, after.first), (_node, _node), (_any, _any)]
+        for before_key, after_key in keys[:2] if workload.startswith("daemonset/") else keys:
             for one, other in _paired(left, came, before_key, after_key):
                 yield from _change(workload, one, other)
         yield from (PodChange("removed", workload, each, None) for each in left)

@@ -12,12 +12,14 @@ from ksched_cli.api.quantity import (
     are_plain,
     format_bytes,
     format_milli,
+    largest_request,
     milli_value,
     nano_value,
     parse_quantity,
     value,
     whole_unbounded,
 )
+from tests.builders import PodBuilder, make_pod
 
 
 @pytest.mark.parametrize(
@@ -163,3 +165,26 @@ def test_any_text_is_a_quantity_or_told_to_be_none(text: str) -> None:
         told = ""
         assert whole_unbounded(exact) == value(text) or abs(exact) > MAX_INT64
     assert not told or "not a quantity" in told
+
+
+@pytest.mark.parametrize(
+    ("pod", "path"),
+    [
+        pytest.param(make_pod().requests(cpu="1"), ("containers", 0, "resources", "requests"), id="of a container"),
+        pytest.param(
+            make_pod().requests(cpu="1").init(resources={"requests": {"cpu": "2"}}),
+            ("initContainers", 0, "resources", "requests"),
+            id="the larger",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1").spec(resources={"requests": {"cpu": "3"}}), ("resources", "requests"), id="pod"
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1").spec(resources={"requests": {"memory": "3"}}),
+            ("containers", 0, "resources", "requests"),
+            id="another resource of the pod",
+        ),
+    ],
+)
+def test_the_largest_request(pod: PodBuilder, path: tuple[str | int, ...]) -> None:
+    assert largest_request(pod.obj(), "cpu") == ("spec", *path, "cpu")

@@ -115,7 +115,7 @@ def test_the_document(tmp_path: Path, ksched: Ksched) -> None:
         "free": {"cpu": "1", "memory": "16Gi"},
         "allocatable": {"cpu": "4", "memory": "16Gi"},
     }
-    assert entry["pending"] == {"placed": 0, "unplaced": 0, "heldBack": 0}
+    assert entry["pending"] == {"placed": 0, "unplaced": 0, "heldBack": 0, "preempting": 0}
     assert entry["end"]["by"] == "full"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,11 @@ def crowded() -> list[Any]:
         pytest.param(["abc", "-n", "shp"], "no pod is in namespace shp (did you mean shop?)", id="namespace misspelt"),
         pytest.param(["shop/web-1", "-n", "dev"], "-n dev and shop/web-1 name two namespaces", id="contradiction"),
         pytest.param(["deploy/web"], 'there is no Deployment "web"', id="no such workload"),
+        pytest.param(
+            ["node/east-1"], "node/east-1 is neither a pod nor a workload (explain POD --node east-1", id="a node"
+        ),
+        pytest.param(["pdb/x"], "(the input has none: add poddisruptionbudgets to it)", id="no such object"),
+        pytest.param(["pc/x"], "(the input has none: add priorityclasses to it)", id="no such class"),
         pytest.param([""], '"" names no pod: write POD, NAMESPACE/POD or KIND/NAME', id="an empty name"),
         pytest.param(["shop/"], '"shop/" names no pod: write POD', id="a namespace alone"),
         pytest.param(["pod/"], '"pod/" names no pod: write POD', id="a kind alone"),
@@ -274,6 +280,18 @@ def test_fixes_of_a_manifest_are_changes_of_the_manifest(tmp_path: Path, capsys:
         {"line": 11, "field": "spec.template.spec.tolerations", "action": "set", "value": [toleration]},
         {"line": 19, "field": where, "action": "set", "value": "2"},
     ]
+
+
+def test_the_command_of_a_new_node_repeats_the_run(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the manifest that has the pod, the edits and the scheduler's options."""
+    monkeypatch.chdir(ROOT)
+    options = ["-f", API, "-n", "shop", "--kube-version", "1.35", "--label", "east-1=a=b"]
+    found = json.loads(ksched("explain", "--from", FLEET, *options, "-o", "json", code=1).out)
+    (command,) = next(each["commands"] for each in found["fixes"] if each["text"].startswith("one more node"))
+    program, *arguments = shlex.split(command)
+    assert (program, arguments[0], arguments[-2]) == ("ksched", "explain", "--clone-node")
+    assert set(options) <= set(arguments)
+    assert ": scheduled on " in ksched(*arguments, code=0).out
 
 
 POD = """\

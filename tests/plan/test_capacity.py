@@ -217,6 +217,9 @@ def test_pending_pods_come_first_unless_they_are_ignored() -> None:
     assert (counted.sets, counted.pending and counted.pending.placed) == (0, 1)
     assert counted.pending is not None
     assert (counted.pending.unplaced, counted.pending.held_back) == (1, 1)
+    leaving, low = make_pod("leaving").terminating().obj(), make_pod("low").requests(cpu="2").on("small").obj()
+    counted = count([SMALL], [low, leaving, make_pod("high").requests(cpu="2").priority(1).obj()], (WEB, 1))
+    assert counted.pending == PendingCounts(preempting=1), "a pod that is being deleted is none of them"
     ignored = count([SMALL], everything, (WEB, 1), pending_first=False)
     assert (ignored.sets, ignored.pending) == (2, None)
 

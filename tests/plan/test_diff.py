@@ -90,6 +90,10 @@ def of_set(name: str, replica_set: str = "web-1", **labels: str) -> PodBuilder:
     return owned(make_pod(name).label(**labels).requests(cpu="1"), "ReplicaSet", replica_set)
 
 
+def of_daemon(name: str) -> PodBuilder:
+    return owned(make_pod(name).requests(cpu="1"), "DaemonSet", "logs")
+
+
 def differ(tmp_path: Path, before: list[Any], after: list[Any], **setup: Any) -> Diff:
     first = RunOptions(sources=[write_list(tmp_path / "before.json", *before)], **setup)
     second = replace(first, sources=[write_list(tmp_path / "after.json", *after)])
@@ -134,6 +138,7 @@ BIG = make_pod("p").requests(cpu="3")
         pytest.param([make_node("n"), of_set("low").on("n").requests(cpu="4")], [make_node("n"), of_set("low").on("n").requests(cpu="4"), make_pod("high").priority(9).requests(cpu="2")], ["newlyFailing low@n -> web-1-?@unschedulable", "added  -> high@n"], 0, id="a victim of preemption"),
         pytest.param([*TWO, make_pod("p").on("n")], [make_node("m"), make_pod("p").on("n")], ["newlyFailing p@n -> p@nodeGone"], 0, id="its node is gone"),
         pytest.param([*TWO, of_set("a").on("n")], [make_node("m"), of_set("b").on("m")], ["moved a@n -> b@m"], 0, id="its node is gone, and it has a successor"),
+        pytest.param([*TWO, of_daemon("a").on("n")], [make_node("m"), of_daemon("b").on("m")], ["added  -> b@m", "removed a@n -> "], 0, id="a DaemonSet's pod has no successor on another node"),
         pytest.param([make_node("m"), make_pod("p").on("x")], [make_node("m"), make_pod("p").on("x")], [], 1, id="a node that neither side has"),
     ],
 )  # fmt: skip

@@ -179,6 +179,11 @@ def test_the_sentence(items: list[Any], said: str) -> None:
     assert said in sentence(items)
 
 
+def test_a_pod_that_is_being_deleted_has_no_turn() -> None:
+    items = [node("n").obj(), make_pod("p").terminating().obj(), make_pod("q").priority(1).obj()]
+    assert not any("Tried" in note for note in explained(items, "p").notes)
+
+
 def test_a_policy_without_effect_is_left_out() -> None:
     assert "preemptionPolicy" not in sentence(never_preempts(batch("Never"), evicted=5))
 

@@ -6,7 +6,6 @@ that. Fixes come from `plan/reasons/fixes/`."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -270,7 +269,7 @@ def explain(
     *,
     fixes: bool = True,
     manifests: Sequence[Loaded] = (),
-    sources: Sequence[str] = (),
+    arguments: Sequence[str] = (),
 ) -> Explanation:
     """`run` is a run of the subject's cluster that has placed nothing yet. `node`: why not there. `fixes`: look for
     changes with which a pod that has no place finds one."""
@@ -294,7 +293,7 @@ def explain(
         found = focus_on(found, node, weights, lambda *change: _placed_with(subject, run.source.scheduler(), *change))
     on_node = node if found.focus and found.focus.rejections else ""
     if fixes and (found.unplaced or on_node):
-        situation = FixSituation(subject, found, on, profiles, on_node, manifests, sources)
+        situation = FixSituation(subject, found, on, profiles, on_node, manifests, arguments)
         found = replace(found, fixes=find_fixes(situation, run))
     return found
 
@@ -534,7 +533,7 @@ def explain_pod(
     fixes: bool = True,
     manifests: Sequence[Loaded] = (),
     catalog: ShapeCatalog | None = None,
-    sources: Sequence[str] = (),
+    arguments: Sequence[str] = (),
 ) -> ExplainResult:
     """The pod that is named, or the first pod without a place of what is named. Without a name: a pod of the manifests,
     or the first pending pod that finds no place. Fixes of a pod that comes from one of the manifests are changes of
@@ -558,7 +557,7 @@ def explain_pod(
         subject = find_subject(source.loaded, picked.key)
         # A pod that has a node is explained in another cluster, in which it waits.
         own = run if subject.loaded is source.loaded else Run(structs.replace(source, loaded=subject.loaded))
-        found = explain(subject, own, node, fixes=fixes, manifests=manifests, sources=tuple(map(_from_here, sources)))
+        found = explain(subject, own, node, fixes=fixes, manifests=manifests, arguments=arguments)
     if missing is not None:
         note = missing.note
     if note:
@@ -577,9 +576,3 @@ def explain_pod(
 
             pool_fixes = find_pool_fixes(source, found.pod, added)
     return ExplainResult(found, run.coverage, source.warnings, None, helping, added, pool_fixes)
-
-
-def _from_here(path: str) -> str:
-    """The path as a person in the current directory writes it."""
-    here = os.path.join(os.getcwd(), "")
-    return path.removeprefix(here) if path.startswith(here) else path

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import CronJob, Deployment, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
@@ -85,6 +86,9 @@ def _of_kind(loaded: Loaded, text: str, namespace: str) -> NamedPods | None:
         names = " or ".join(f"{kind}/{place}/{rest[-1]}" for place in places)
         raise UsageError(Problem(f"{text} is in several namespaces", hint=f"write {names}, or give -n NAMESPACE"))
     label = f"{found.__name__} {places[0] if places else target.namespace}/{rest[-1]}"
+    if not pods and found in KINDS.values() and found not in (*WORKLOADS, Namespace, Pod):
+        hint = f"explain POD --node {rest[-1]} compares it with another node" if found is Node else ""
+        raise UsageError(Problem(f"{text} is neither a pod nor a workload", hint=hint or "write POD or KIND/NAME"))
     if not pods:
         raise UsageError(f"{label} has no pods")
     return NamedPods(tuple(pods), label)

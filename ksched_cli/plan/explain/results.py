@@ -385,7 +385,8 @@ def explanation_notes(found: Explanation) -> tuple[str, ...]:
     """How the answer was come by."""
     notes = []
     place = found.queue
-    if place is not None and place.pods > 1:
+    is_skipped = found.outcome is not None and found.outcome.result == "skipped"
+    if place is not None and place.pods > 1 and not is_skipped:
         before = place.position - 1
         if before:
             ones = "one before it was" if before == 1 else f"{before} before it were"

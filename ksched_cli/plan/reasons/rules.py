@@ -223,7 +223,4 @@ def refused_field(code: ReasonCode, resource: str, pod: Pod) -> FieldPath:
     """The field that admission refuses: the largest request of the resource, if the pod requests it."""
     if code.code not in ("KS301", "KS302"):
         return _FIELDS.get(code.code, _SPEC)
-    containers = (*pod.spec.containers, *pod.spec.init_containers)
-    if any(resource in each.resources.requests for each in containers):
-        return largest_request(pod, resource)
-    return "spec", "containers"
+    return largest_request(pod, resource)

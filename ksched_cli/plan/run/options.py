@@ -5,6 +5,8 @@ The help of a command reads this module: it imports no objects of Kubernetes and
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict
@@ -132,9 +134,60 @@ class RunOptions(Struct, frozen=True):
     def has_manifests(self) -> bool:
         return bool(self.filenames or self.reading.kustomizations or self.reading.charts)
 
+    def arguments(self) -> Iterator[str]:
+        """The options of a ksched command with this input, these edits and this scheduler. Without those that show
+        something else of the same answer."""
+        reading, live = self.reading, self.live
+        for flag, values in (
+            ("--from", map(_from_here, self.sources)),
+            ("-f", map(_from_here, self.filenames)),
+            ("-k", map(_from_here, reading.kustomizations)),
+            ("--helm", map(_from_here, reading.charts)),
+            ("--values", map(_from_here, reading.values)),
+            ("--exclude", reading.exclude),
+            ("--pod-template", reading.pod_templates),
+            ("--assume-namespace", reading.assumed_namespaces),
+            ("-n", (self.namespace,)),
+            ("--context", (live.context,)),
+            ("--kubeconfig", (live.kubeconfig,)),
+            ("--as", (live.user,)),
+            ("--as-group", live.groups),
+            ("--scenario", (self.scenario,)),
+            ("--config", (self.config,)),
+            ("--kube-version", (self.kube_version if self.kube_version != AUTO else "",)),
+            ("--feature-gates", (self.feature_gates,)),
+            ("--plugin", self.plugins),
+            ("--tie-break", ("" if self.tie_break == "name" else self.tie_break,)),
+            ("--seed", (str(self.seed or ""),)),
+            ("--autoscaler", ("" if self.autoscaler == AUTO else self.autoscaler,)),
+            ("--autoscaler-flag", self.autoscaler_flags),
+            ("--instance-types", (self.instance_types,)),
+            ("--prices", (self.prices,)),
+        ):
+            yield from (f"{flag} {shlex.quote(value)}" for value in values if value and isinstance(value, str))
+        for flag, holds in (
+            ("--newest", self.newest),
+            ("-R", reading.recursive),
+            ("--create-namespace", reading.creates_namespaces),
+            ("--no-strict", not reading.strict),
+            ("--server-side", reading.server_side),
+            ("--force-conflicts", reading.force_conflicts),
+            ("--sampling", self.sampling),
+            ("--allow-extenders", self.allow_extenders),
+        ):
+            if holds:
+                yield flag
+        yield from (f"--{flag} {shlex.quote(text)}" for flag, text in self.edits)
+
     def without_manifests(self) -> RunOptions:
         """The same run before any manifest is applied."""
         return replace(self, filenames=(), reading=replace(self.reading, kustomizations=(), charts=()))
+
+
+def _from_here(path: str) -> str:
+    """The path as a person in the current directory writes it."""
+    here = os.path.join(os.getcwd(), "")
+    return path.removeprefix(here) if path.startswith(here) else path
 
 
 def wanted_pods(options: RunOptions) -> Callable[[Pod], bool]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from ksched_cli.errors import counted
 from ksched_cli.plan.capacity import Capacity, CapacityEnd, CapacityResult, NodeRoom, PendingCounts
 from ksched_cli.plan.results.nodes import Failure
@@ -229,7 +231,7 @@ def _about(found: CapacityPart) -> Iterator[Line]:
         who = f"{shape.manifest} requests" if found.mixed else "each requests"
         yield Line(f"{who} {short_all(amounts_of(shape.requests)) or 'nothing'}", aside=True)
     pending = found.pending
-    if pending and (pending.placed or pending.unplaced or pending.held_back):
+    if pending and any(structs.astuple(pending)):
         yield Line(_pending(pending), aside=True)
     if found.end.by != "full":
         yield Line(_end(found), "warn")
@@ -240,8 +242,8 @@ def _about(found: CapacityPart) -> Iterator[Line]:
 def _pending(pending: PendingCounts) -> str:
     """`3 pending pods were placed first, 2 are unschedulable, 1 is held back`."""
     parts = [f"{counted(pending.placed, 'pending pod')} {'was' if pending.placed == 1 else 'were'} placed first"]
-    for number, what in ((pending.unplaced, "unschedulable"), (pending.held_back, "held back")):
-        parts += [f"{number:,} {'is' if number == 1 else 'are'} {what}"] if number else []
+    counts = (pending.preempting, "preempting"), (pending.unplaced, "unschedulable"), (pending.held_back, "held back")
+    parts += [f"{number:,} {'is' if number == 1 else 'are'} {what}" for number, what in counts if number]
     return ", ".join(parts)
 
 

@@ -19,7 +19,8 @@ NO_REASONS: Mapping[str, str] = MappingProxyType({})
 _MOST_PODS = 40
 UNPLACED = ("unschedulable", "error", "pending", "nominated", "waiting")
 _MOST_DRAWS = 5
-_HAPPENED = {"Add": " is created", "Delete": " is deleted"}
+# By what the label of an event of the cluster has, such as NodeAdd and NodeUpdateNodeTaint.
+_HAPPENED = {"Add": "is created", "Delete": "is deleted", "Update": "changes"}
 
 
 class SettledPart(DocumentPart, frozen=True, kw_only=True):
@@ -223,9 +224,8 @@ def _sentence(each: TimelineEvent) -> str:
         return f"evicted from {each.node}, {each.message}"
     if each.node:
         return f"left {each.node}"
-    # The label of an event of the cluster, such as NodeAdd, ends in what happened to its object.
-    happened = next((words for end, words in _HAPPENED.items() if each.event.endswith(end)), "")
-    return f"{each.message}{happened}"
+    happened = next((words for action, words in _HAPPENED.items() if action in each.event), "")
+    return f"{each.message} {happened}".strip()
 
 
 def _what(each: TimelineEvent) -> str:

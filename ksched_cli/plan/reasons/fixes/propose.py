@@ -239,7 +239,7 @@ _SYSTEM_PRIORITY = 10**9
 
 class FixSituation(Struct, frozen=True):
     """The pod as it was explained, and who was on which node at that moment with how much of what. `node`: the only
-    one that it is to fit on. `manifests` were applied to the cluster of the `sources`."""
+    one that it is to fit on. `manifests` were applied to the cluster; a command with these `arguments` repeats that."""
 
     subject: Subject
     found: Explanation
@@ -247,7 +247,7 @@ class FixSituation(Struct, frozen=True):
     profiles: tuple[str, ...]
     node: str = ""
     manifests: Sequence[Loaded] = ()
-    sources: Sequence[str] = ()
+    arguments: Sequence[str] = ()
 
 
 def propose(situation: FixSituation, pod: Pod, waiting: int) -> list[Proposal]:

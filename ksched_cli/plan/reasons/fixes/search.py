@@ -7,7 +7,6 @@ JSON patch of the pod into lines of the manifest that it comes from."""
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -229,9 +228,9 @@ class ProposedChanges:
     """Applies a proposal in the world, and gives it as changes of objects and as commands. `source` is the object that
     makes the pod."""
 
-    def __init__(self, subject: Subject, world: World, sources: Sequence[str] = ()) -> None:
+    def __init__(self, subject: Subject, world: World, arguments: Sequence[str] = ()) -> None:
         self._subject, self._world, self._store = subject, world, world.plane.store
-        self._sources = sources
+        self._arguments = arguments
         self.source = PodSource(subject.pod, self._store)
 
     def make(self, proposal: Proposal) -> tuple[bool, tuple[AdvisedChange, ...]]:
@@ -263,8 +262,7 @@ class ProposedChanges:
         given = [command for each in proposal.changes for command in each.commands]
         nodes = [str(edit) for edit in proposal.edits if isinstance(edit, CloneNode)]
         labels = [str(edit) for each in proposal.changes if nodes for edit in each.edits if isinstance(edit, LabelNode)]
-        read = [f"--from {shlex.quote(each)}" for each in self._sources]
-        tried = [" ".join(["ksched explain", self._subject.key, *read, *nodes, *labels])] if nodes else []
+        tried = [" ".join(["ksched explain", self._subject.key, *self._arguments, *nodes, *labels])] if nodes else []
         return (*given, *own, *tried)
 
 
@@ -325,7 +323,7 @@ class FixTrials:
         self._world = run.world
         run.observe(self._decided)
         self.store = self._world.plane.store
-        self.changes = ProposedChanges(self._subject, self._world, situation.sources)
+        self.changes = ProposedChanges(self._subject, self._world, situation.arguments)
         self._workload = "/".join(self.changes.source.owner)
         self._own = OwnPods(self._subject.pod, self._world, self.changes.source)
         self._certain = CertainPods(self._world) if self._own.leading_cycles() else None

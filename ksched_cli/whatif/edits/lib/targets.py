@@ -39,12 +39,18 @@ _SHORT = {
     "LimitRange": "limits",
 }
 _BY_NAME: dict[str, type[Struct]] = {}
+
+
+def _plural(kind: str) -> str:
+    """`priorityclasses`: the name of the resource."""
+    return f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+
+
 for _version, _name in KINDS:
-    _kind, _lower = KINDS[_version, _name], _name.lower()
-    _plural = f"{_lower}es" if _lower.endswith("s") else f"{_lower}s"
+    _kind, _lower, _several = KINDS[_version, _name], _name.lower(), _plural(_name)
     _group = _version.rpartition("/")[0]
-    _BY_NAME |= dict.fromkeys((_lower, _plural, _SHORT.get(_name, _lower)), _kind)
-    _BY_NAME |= dict.fromkeys((f"{_lower}.{_group}", f"{_plural}.{_group}"), _kind)
+    _BY_NAME |= dict.fromkeys((_lower, _several, _SHORT.get(_name, _lower)), _kind)
+    _BY_NAME |= dict.fromkeys((f"{_lower}.{_group}", f"{_several}.{_group}"), _kind)
 
 
 def kind_named(name: str) -> type[Struct]:
@@ -90,7 +96,7 @@ def find(loaded: HasObjects, target: Reference, namespace: str) -> Any:
         raise EditMistake(f'there are {len(found)} of {kind} "{target.name}"', f"write {places}")
     where = f' in namespace "{target.namespace}"' if target.namespace else ""
     hint = name_hint(target.name, (metadata_of(each).name for each in loaded.of(target.kind)))
-    hint = hint or f"the input has none: add {kind.lower()}s to it"
+    hint = hint or f"the input has none: add {_plural(kind)} to it"
     raise EditMistake(f'there is no {kind} "{target.name}"{where} in the input', hint)
 
 
