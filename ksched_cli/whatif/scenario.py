@@ -233,22 +233,24 @@ _Steps = tuple[str | int, ...]
 
 def load_scenario(path: str) -> tuple[Scenario, list[Problem]]:
     """The readable part of the scenario, and all mistakes of the file. Raises InputError if nothing can be read."""
-    reader = ScenarioReader(_with_on(read_one_document(path, expected_kind(KIND))), path)
+    reader = ScenarioReader(with_on(read_one_document(path, expected_kind(KIND))), path)
     return reader.read(), sorted(reader.problems, key=lambda problem: problem.line or 0)
 
 
-def _with_on(document: Document) -> Document:
-    """YAML as Kubernetes reads it takes a bare `on` for true. In `expect` it is the field of that name."""
+def with_on(document: Document) -> Document:
+    """YAML as Kubernetes reads it takes a bare `on` for true. In `expect`, of the file or of a step, it is the field of
+    that name."""
     steps = document.value.get("steps")
-    for step in steps if isinstance(steps, list) else ():
-        expect = step.get("expect") if isinstance(step, dict) else None
+    for part in (document.value, *(steps if isinstance(steps, list) else ())):
+        expect = part.get("expect") if isinstance(part, dict) else None
         if isinstance(expect, dict) and "true" in expect and "on" not in expect:
             expect["on"] = expect.pop("true")
-    lines = {
-        (*path[:3], "on", *path[4:]) if path[2:4] == ("expect", "true") else path: line
-        for path, line in document.lines.items()
-    }
-    return replace(document, lines=lines)
+    return replace(document, lines={_with_on_in_path(path): line for path, line in document.lines.items()})
+
+
+def _with_on_in_path(path: _Steps) -> _Steps:
+    at = path.index("expect") + 1 if "expect" in path else len(path)
+    return (*path[:at], "on", *path[at + 1 :]) if path[at : at + 1] == ("true",) else path
 
 
 class ScenarioReader:

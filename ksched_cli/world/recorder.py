@@ -16,7 +16,7 @@ from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.controlplane.store import Identity, WorkloadNames, identity_of, workload_name
+from ksched_cli.controlplane.store import Identity, identity_of, workload_name
 from ksched_cli.controlplane.successors import replaced_key
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.hints import QueuedPod, VirtualClock
@@ -29,28 +29,15 @@ from ksched_cli.world.results import FinalPod, FinalPods, StoredPods, TimelineEv
 class RecordedWorld(Protocol):
     """What the recorder reads of a world (World)."""
 
+    undo: UndoLog
+    plane: ControlPlane
+    clock: VirtualClock
+    cluster: Cluster
+    loop: SchedulingLoop
+    scheduler: Scheduler
+    wanted: Callable[[Pod], bool]
+
     def name_of(self, event: str) -> str: ...
-
-    @property
-    def undo(self) -> UndoLog: ...
-
-    @property
-    def plane(self) -> ControlPlane: ...
-
-    @property
-    def clock(self) -> VirtualClock: ...
-
-    @property
-    def cluster(self) -> Cluster: ...
-
-    @property
-    def loop(self) -> SchedulingLoop: ...
-
-    @property
-    def scheduler(self) -> Scheduler: ...
-
-    @property
-    def wanted(self) -> Callable[[Pod], bool]: ...
 
 
 class PodLife(Struct, frozen=True):
@@ -296,14 +283,7 @@ class Recorder(Logged):
 
     def _unmoved(self, others: Iterable[Pod]) -> UnmovedPods:
         """The wanted pods but these. They are read later, as they are now."""
-        kept, wanted = self._store.kept(), self._world.wanted
-        left_out = set(map(identity_of, others))
-
-        def find() -> dict[Identity, Pod]:
-            pods = ((identity, pod) for identity, pod in kept.pods.items() if identity not in left_out)
-            return {identity: pod for identity, pod in pods if not is_terminal(pod) and wanted(pod)}
-
-        return StoredPods(find, WorkloadNames(kept))
+        return StoredPods.all_but(map(identity_of, others), self._store.kept(), self._world.wanted)
 
     def _is_unmoved(self, pod: Pod) -> bool:
         """Whether the pod had its node before the run, and nothing has happened to it."""

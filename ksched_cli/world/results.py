@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import pod_key
+from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.controlplane.draws import Draw
 
 if TYPE_CHECKING:
@@ -80,15 +80,18 @@ class StoredPods(UnmovedPods):
         return self._find()
 
     @classmethod
-    def all_but(cls, left_out: Iterable[Identity], kept: KeptObjects) -> StoredPods:
-        """The kept pods but these, whose workloads are named as the kept objects have them."""
+    def all_but(
+        cls, left_out: Iterable[Identity], kept: KeptObjects, wanted: Callable[[Pod], bool] = lambda pod: True
+    ) -> StoredPods:
+        """The kept pods but these and finished ones, whose workloads are named as the kept objects have them. They are
+        read later, as they are now."""
         from ksched_cli.controlplane.store import WorkloadNames
 
+        gone = set(left_out)
+
         def find() -> dict[Identity, Pod]:
-            pods = dict(kept.pods)
-            for identity in left_out:
-                del pods[identity]
-            return pods
+            pods = ((identity, pod) for identity, pod in kept.pods.items() if identity not in gone)
+            return {identity: pod for identity, pod in pods if not is_terminal(pod) and wanted(pod)}
 
         return cls(find, WorkloadNames(kept))
 

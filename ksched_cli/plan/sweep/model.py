@@ -28,7 +28,7 @@ from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.own_documents import components_of, expected_kind, json_schema, read_one_document
 from ksched_cli.whatif.edits.lib.arguments import COUNTED_EDITS, EDIT_RANGE, EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, specs_by_flag
-from ksched_cli.whatif.scenario import Expectation, ExpectDocument, ScenarioReader
+from ksched_cli.whatif.scenario import Expectation, ExpectDocument, ScenarioReader, with_on
 
 KIND = "Sweep"
 
@@ -355,7 +355,7 @@ OTHER_WORDS = ("sample", "seed", "keep_worst")
 def read_sweep(path: str | None, words: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> Sweep:
     """The sweep of a file, in which `words` replace what is written there. A grid changes the configuration. InputError
     or UsageError with all mistakes."""
-    document = _read_file(path) if path is not None else None
+    document = with_on(read_one_document(path, expected_kind(KIND))) if path is not None else None
     reader = _SweepReader(path or "", document, words, config)
     sweep = reader.read()
     if reader.problems:
@@ -367,15 +367,6 @@ def read_sweep(path: str | None, words: Mapping[str, Any], config: Mapping[str, 
 def validate_sweep(path: str) -> str:
     """The name of the sweep. InputError with all mistakes of the file."""
     return read_sweep(path, {}).name
-
-
-def _read_file(path: str) -> Document:
-    document = read_one_document(path, expected_kind(KIND))
-    expect = document.value.get("expect")
-    if isinstance(expect, dict) and "true" in expect and "on" not in expect:
-        # YAML as Kubernetes reads it takes a bare `on` for true.
-        expect["on"] = expect.pop("true")
-    return document
 
 
 class _SweepReader:

@@ -156,6 +156,7 @@ def test_the_numbers_of_a_range() -> None:
         pytest.param(HEAD + "dimensions: {}", "the sweep has no dimension", id="no dimension"),
         pytest.param(HEAD + "dimensions: {orders: a}", "dimensions.orders", id="a type"),
         pytest.param(HEAD + "dimensions: {grid: {weights: {A: x}}}", "dimensions.grid", id="a grid"),
+        pytest.param(HEAD + "dimensions: {orders: 1}\nexpect:\n  on:\n    pod/p: []", "6: expect.on[pod/p]: no node is named", id="a bare on"),
         pytest.param(HEAD + "dimensions: {orders: 1}\nsample: 1\nkeepWorst: 1", "", id="the least"),
     ],
 )  # fmt: skip
