@@ -265,7 +265,7 @@ class Recorder(Logged):
 
     # The end
 
-    def final(self, *, moved_only: bool = False) -> FinalPods:
+    def final(self, *, moved_only: bool) -> FinalPods:
         """Every pod of the cluster, finished ones excepted, or those only to which something happened; and the pods
         that have gone."""
         touched = self._moved if moved_only else self._touched()

@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 
 from ksched_cli.api.conversion import path_text, problems_in
-from ksched_cli.api.core import Node, NodeCondition, NodeSpec, NodeStatus, ObjectMeta, Taint
+from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.defaults import default_node
 from ksched_cli.api.label_names import is_label_key, is_label_value
 from ksched_cli.api.quantity import QuantityError, parse_quantity
@@ -77,12 +77,7 @@ class NodeShape(Struct, frozen=True, dict=True):
 
     def template(self) -> Node:
         """The same as an object."""
-        labels = self.all_labels
-        node = Node(
-            ObjectMeta(self.node_name, labels=labels),
-            NodeSpec(taints=self.taints),
-            NodeStatus(dict(self.allocatable), dict(self.allocatable), (NodeCondition("Ready", "True"),)),
-        )
+        node = convert(self.document(), Node)
         default_node(node)
         return node
 

@@ -4,12 +4,11 @@ cheapest node of a catalog that gives one pending pod a place."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.cluster.affinity_terms import PodTerms, TermParser
@@ -29,23 +28,12 @@ from ksched_cli.plan.size.problem import (
     reduced,
     undominated,
 )
-from ksched_cli.plan.size.results import HelpingNode, without_zeros
+from ksched_cli.plan.size.results import HelpingNode, UnsizedPod, without_zeros
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.plugins.node_resources_balanced_allocation import BalancedAllocationRules
 
 # The reason of a shape that the filters accept for the pod alone.
 _OTHERS = "other pods keep it out"
-
-
-class MisfitPod(Struct, frozen=True):
-    """A pod that fits on no shape and on no node of the cluster: why not, by shape and for the cluster, and how many
-    shapes have each reason."""
-
-    row: int
-    pod: str
-    message: str
-    reasons: Mapping[str, str]
-    shapes_by_reason: Mapping[str, int]
 
 
 @dataclass
@@ -63,11 +51,12 @@ class _Kind:
 
 @dataclass
 class Survey:
-    """The packing problem of a cluster and a catalog, pods that fit nowhere, and shapes that cannot be used."""
+    """The packing problem of a cluster and a catalog; by row the pods that fit on no shape and on no node of the
+    cluster; and shapes that cannot be used."""
 
     problem: PackingProblem
-    misfits: list[MisfitPod] = field(default_factory=list)
-    unusable: dict[str, str] = field(default_factory=dict)
+    misfits: Mapping[int, UnsizedPod]
+    unusable: Mapping[str, str]
 
 
 class Surveyor:
@@ -89,7 +78,7 @@ class Surveyor:
             probes = np.array([rows[shape] for shape in usable], dtype=np.int64)
             others = np.setdiff1d(self._cluster.nodes.all_rows, np.array(list(rows.values()), dtype=np.int64))
             kinds = [self._kind(pods, probes, others) for pods in self._by_spec()]
-            misfits = [misfit for kind in kinds for misfit in self._misfits(kind, usable, probes)]
+            misfits = {row: pod for kind in kinds for row, pod in self._misfits(kind, usable, probes)}
             wanted = [kind for kind in kinds if kind.on_shapes.any() or kind.on_nodes.any()]
             problem = self._problem(wanted, usable, probes, others)
         return Survey(problem, misfits, self._unusable)
@@ -191,9 +180,9 @@ class Surveyor:
             for term in terms.required_anti_affinity
         )
 
-    def _misfits(self, kind: _Kind, shapes: Sequence[NodeShape], probes: RowColumn) -> list[MisfitPod]:
+    def _misfits(self, kind: _Kind, shapes: Sequence[NodeShape], probes: RowColumn) -> Iterator[tuple[int, UnsizedPod]]:
         if kind.on_shapes.any() or kind.on_nodes.any():
-            return []
+            return
         reasons = {shape.title: kind.verdict.reason(row) for shape, row in zip(shapes, probes.tolist(), strict=True)}
         reasons |= self._unusable
         counts = Counter(
@@ -205,7 +194,7 @@ class Surveyor:
         infos = self._cluster.pods.infos
         if message:
             reasons, counts = {}, Counter()
-        return [MisfitPod(row, infos[row].key, message, reasons, counts) for row in kind.pods]
+        yield from ((row, UnsizedPod(infos[row].key, "", message, reasons, counts)) for row in kind.pods)
 
     def _problem(
         self, kinds: Sequence[_Kind], shapes: Sequence[NodeShape], probes: RowColumn, others: RowColumn

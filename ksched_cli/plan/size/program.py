@@ -53,7 +53,6 @@ class PurchaseProgram:
         self._linear_columns = 0
         self.bound = 0
         self.converged = False
-        self.rounds = 0
         self._list_patterns(listed)
         self.add(GreedyBuyer(problem).buy(problem.demand))
 
@@ -94,7 +93,6 @@ class PurchaseProgram:
     def relax(self) -> None:
         """Generate columns until none is worth its price, or the time is over."""
         while not self.converged and time.perf_counter() < self._deadline:
-            self.rounds += 1
             solved = self._linear_master().solve(self._deadline - time.perf_counter())
             if solved.status != "optimal":
                 return
@@ -248,9 +246,7 @@ class PurchaseProgram:
             prices = [float(self._problem.choices[choice].price) for choice, _ in self._columns]
             model.add_row(-math.inf, float(below - 1), nodes, prices)
         solved = model.solve(min(seconds, self._deadline - time.perf_counter()))
-        if solved.status == "infeasible" and below is not None:
-            self._prove(below)
-        elif solved.status == "stopped" and below is None and math.isfinite(solved.bound):
+        if solved.status == "stopped" and below is None and math.isfinite(solved.bound):
             self._prove(math.ceil(solved.bound - _TIE_BREAK - 1e-6 - 1e-8 * abs(solved.bound)))
         if not solved.values or any(each > 0.5 for each in self._shortage_of(solved.values)):
             return None

@@ -19,8 +19,6 @@ from ksched_cli.plan.results.outcomes import Displayed, Stats
 class SearchSettings(Struct, frozen=True, kw_only=True):
     """The defaults are those that the benchmark instances need (`python -m tests.benchmarks.sizing`)."""
 
-    # Sets of the program that the scheduler tries.
-    proposed_sets: int = 40
     # The share of the time limit, and the least seconds, after which the program ends without a better set.
     patience: float = 0.2
     least_patience: float = 1.0
@@ -55,10 +53,17 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
 SearchEnd = Literal["optimal", "local", "stalled", "time", "greedy"]
 
 
-def without_zeros(amount: Decimal) -> Decimal:
+class Money(Decimal):
+    """An amount that documents write in digits: `0.0000001`, not `1E-7`."""
+
+    def document(self) -> str:
+        return f"{self:f}"
+
+
+def without_zeros(amount: Decimal) -> Money:
     """The amount of money without zeros behind its last digit, as documents have it."""
     text = f"{amount:f}"
-    return Decimal(text.rstrip("0") if "." in text else text)
+    return Money(text.rstrip("0") if "." in text else text)
 
 
 def gap_of(cost: Decimal, lower_bound: Decimal) -> float:

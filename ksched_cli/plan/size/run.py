@@ -6,6 +6,8 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from ksched_cli.controlplane.store import Store, workload_name
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -46,7 +48,7 @@ def size_input(
     started = time.perf_counter()
     trials = SizingTrials(source, prepared.scheduler)
     survey = Surveyor(trials, catalog).survey()
-    trials.excused.update(misfit.row for misfit in survey.misfits)
+    trials.excused.update(survey.misfits)
     search = PurchaseSearch(trials, survey.problem, started + time_limit, settings or SearchSettings())
     with_solver = not greedy and solver_is_installed()
     state = search.run(with_solver=with_solver)
@@ -125,10 +127,7 @@ class _Report:
         return info.key, workload_name(self._store, info.pod)
 
     def _unplaced(self) -> list[UnsizedPod]:
-        found = [
-            UnsizedPod(*self._names(each.row), each.message, each.reasons, each.shapes_by_reason)
-            for each in self._survey.misfits
-        ]
+        found = [replace(each, workload=self._names(row)[1]) for row, each in self._survey.misfits.items()]
         found += [UnsizedPod(*self._names(each.row), each.message) for each in self._state.stuck.values()]
         found += [UnsizedPod(each.pod, "", each.message) for each in self._best.daemons]
         return sorted(found, key=lambda each: each.pod)

@@ -1,10 +1,10 @@
 """The search for the cheapest nodes. The scheduler decides about each set that it proposes.
 
-`SetCompletion` tries a set and adds nodes until every pod has one. `PurchaseSearch` first buys without a solver, then
-tries the sets that the program proposes in the order of their cost, then searches the parts of the problem one by one
-(`PartSearch`, which needs no solver: it looks at all sets between the bound and the best cost if they are few, else it
-exchanges nodes of the best set at random). `Forecast` orders the trials: it computes the two default scores of
-resources (least allocated and balanced) and leaves out other scores.
+`PurchaseSearch` first buys without a solver and adds nodes until every pod has one, then tries the sets that the
+program proposes in the order of their cost, then searches the parts of the problem one by one (`PartSearch`, which
+needs no solver: it looks at all sets between the bound and the best cost if they are few, else it exchanges nodes of
+the best set at random). `Forecast` orders the trials: it computes the two default scores of resources (least allocated
+and balanced) and leaves out other scores.
 """
 
 from __future__ import annotations
@@ -273,17 +273,26 @@ class SearchState:
     ended: SearchEnd = "greedy"
 
 
-class SetCompletion:
-    """Tries sets and keeps the cheapest that the scheduler accepts in `state`."""
+class PurchaseSearch:
+    """Tries sets and keeps the cheapest that the scheduler accepts in `state`. Each search begins with the best set so
+    far."""
 
     def __init__(
         self, trials: SizingTrials, problem: PackingProblem, deadline: float, settings: SearchSettings
     ) -> None:
         self._trials, self._deadline, self._settings = trials, deadline, settings
+        self._started = self._last_better = time.perf_counter()
+        self._limit = deadline - self._started
+        self._patience = max(self._limit * settings.patience, settings.least_patience)
         self._class_of = {row: at for at, each in enumerate(problem.classes) for row in each.pods}
         self._known: dict[frozenset[tuple[NodeShape, int]], Attempt] = {}
         # How many pods more or fewer than forecast the scheduler left without a node.
         self._forecast_error = 0
+        self._parts: list[tuple[Part, int]] = []
+        # Sets that the forecast or the scheduler rejected.
+        self._unlikely: list[Mapping[int, int]] = []
+        # Whether a search ended before it had looked at everything: for want of cheaper sets, or of time.
+        self._gave_up = self._ran_out = False
         self._use(problem)
         self.state = SearchState()
 
@@ -292,7 +301,35 @@ class SetCompletion:
         self._forecast, self._buyer = Forecast(problem), GreedyBuyer(problem)
 
     def _has_time(self) -> bool:
-        return time.perf_counter() < self._deadline
+        """The search also ends if it found no better set for long."""
+        now = time.perf_counter()
+        return now < self._deadline and now <= self._last_better + self._patience
+
+    def run(self, *, with_solver: bool) -> SearchState:
+        """A first answer, whatever the time; then cheaper ones as long as there is time."""
+        self._begin()
+        state = self.state
+        if state.stuck:
+            self._use(self._problem.without(state.stuck))
+        self._last_better = time.perf_counter()
+        if state.cost > 0:
+            self._start_otherwise()
+            if with_solver:
+                self._search()
+            else:
+                self._parts = [(part, 0) for part in components(self._problem)]
+            self._improve_parts()
+        if with_solver or state.cost == 0:
+            state.ended = self._ending()
+        self._try_next_cheaper()
+        return state
+
+    def _ending(self) -> SearchEnd:
+        if self.state.cost <= self.state.bound:
+            return "optimal"
+        if self._ran_out or time.perf_counter() >= self._deadline:
+            return "time"
+        return "stalled" if self._gave_up else "local"
 
     # Sets and what the scheduler makes of them
 
@@ -343,6 +380,7 @@ class SetCompletion:
         if not self._trials.accepts(attempt) or (self.state.best is not None and cost >= self.state.cost):
             return False
         self.state.best, self.state.cost = attempt, cost
+        self._last_better = time.perf_counter()
         return True
 
     def _note(self, attempt: Attempt) -> None:
@@ -500,59 +538,6 @@ class SetCompletion:
             numbers, left = {**numbers, best[1]: numbers.get(best[1], 0) + 1}, best[2]
         return numbers
 
-
-class PurchaseSearch(SetCompletion):
-    """Each search begins with the best set so far."""
-
-    def __init__(
-        self, trials: SizingTrials, problem: PackingProblem, deadline: float, settings: SearchSettings
-    ) -> None:
-        super().__init__(trials, problem, deadline, settings)
-        self._started = self._last_better = time.perf_counter()
-        self._limit = deadline - self._started
-        self._patience = max(self._limit * settings.patience, settings.least_patience)
-        self._parts: list[tuple[Part, int]] = []
-        # Sets that the forecast or the scheduler rejected.
-        self._unlikely: list[Mapping[int, int]] = []
-        # Whether a search ended before it had looked at everything: for want of cheaper sets, or of time.
-        self._gave_up = self._ran_out = False
-
-    def _has_time(self) -> bool:
-        """The search ends if it found no better set for long."""
-        return super()._has_time() and time.perf_counter() <= self._last_better + self._patience
-
-    def _take(self, attempt: Attempt) -> bool:
-        taken = super()._take(attempt)
-        if taken:
-            self._last_better = time.perf_counter()
-        return taken
-
-    def run(self, *, with_solver: bool) -> SearchState:
-        """A first answer, whatever the time; then cheaper ones as long as there is time."""
-        self._begin()
-        state = self.state
-        if state.stuck:
-            self._use(self._problem.without(state.stuck))
-        self._last_better = time.perf_counter()
-        if state.cost > 0:
-            self._start_otherwise()
-            if with_solver:
-                self._search()
-            else:
-                self._parts = [(part, 0) for part in components(self._problem)]
-            self._improve_parts()
-        if with_solver or state.cost == 0:
-            state.ended = self._ending()
-        self._try_next_cheaper()
-        return state
-
-    def _ending(self) -> SearchEnd:
-        if self.state.cost <= self.state.bound:
-            return "optimal"
-        if self._ran_out or time.perf_counter() >= self._deadline:
-            return "time"
-        return "stalled" if self._gave_up else "local"
-
     def _start_otherwise(self) -> None:
         """Other purchases without a solver, mended until the scheduler accepts them."""
         missing = self._missing(self._attempt({}))
@@ -578,15 +563,12 @@ class PurchaseSearch(SetCompletion):
         state = self.state
         state.bound = min(max(program.bound, sum(bound for _, bound in self._parts)), state.cost)
         self._last_better = time.perf_counter()
-        for _ in range(self._settings.proposed_sets):
-            if state.cost <= state.bound:
-                return
+        while state.cost > state.bound:
             self._ran_out = time.perf_counter() > half
             self._gave_up = not self._has_time()
             if self._ran_out or self._gave_up:
                 return
             found = program.next_set(state.cost, half - time.perf_counter())
-            state.bound = min(max(program.bound, state.bound), state.cost)
             if found is None:
                 return
             if self._is_likely(found.counts) and self._accepts_any(found.counts):

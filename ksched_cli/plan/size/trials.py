@@ -3,7 +3,6 @@ plane creates the pods that DaemonSets run on the new nodes."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -133,11 +132,6 @@ class Attempt(Struct, frozen=True):
     # The nodes with the pods on them, unless the run was cut short.
     columns: NodeColumns | None = None
 
-    @property
-    def used(self) -> frozenset[str]:
-        """The nodes that have a pending pod of the input."""
-        return frozenset(self.on.values())
-
 
 class SizingTrials:
     """One scheduler for all trials: each begins with the cluster as it was read, and is rolled back."""
@@ -158,7 +152,6 @@ class SizingTrials:
         # The same of pods that DaemonSets lack on nodes of the cluster, by key.
         self.excused_daemons: set[str] = set()
         self.runs = 0
-        self.seconds = 0.0
 
     def info(self, row: int) -> PodInfo:
         return self.cluster.pods.infos[row]
@@ -178,12 +171,9 @@ class SizingTrials:
 
     def run(self, counts: Counts, *, until_failure: bool = False) -> Attempt:
         """Every pending pod and every new pod of a DaemonSet through one cycle."""
-        started = time.perf_counter()
         self.runs += 1
         with self.with_nodes(counts) as (shape_of, _):
-            attempt = self._run(counts, shape_of, until_failure)
-        self.seconds += time.perf_counter() - started
-        return attempt
+            return self._run(counts, shape_of, until_failure)
 
     def _run(self, counts: Counts, shape_of: Mapping[str, NodeShape], until_failure: bool) -> Attempt:
         names = self.cluster.nodes.names

@@ -43,7 +43,7 @@ def view(found: Consolidation) -> View:
     parts += [f"{replaced:,} can be replaced"] if replaced else []
     proven = f"gap {found.gap:g} %" if found.gap else "proven"
     cost = _price(found, found.cost_before)
-    saved = f"saves {found.saving} of {cost}" if parts else f"the cluster costs {cost}"
+    saved = f"saves {found.saving:f} of {cost}" if parts else f"the cluster costs {cost}"
     tone: Tone = "good" if parts else "plain"
     return View(
         "consolidate",
@@ -55,7 +55,7 @@ def view(found: Consolidation) -> View:
         figures=[
             counting(found.nodes_before, "node", "before"),
             counting(found.nodes_after, "node", "after", tone),
-            Figure(_saved(found), str(found.saving), tone),
+            Figure(_saved(found), f"{found.saving:f}", tone),
         ],
         sections=[
             *_steps(found),
@@ -74,7 +74,7 @@ def view(found: Consolidation) -> View:
 
 def _price(found: Consolidation, amount: Decimal) -> str:
     """`0.5 USD/h`, or `2 nodes`: without prices the unit is a node."""
-    return counted(int(amount), "node") if found.unit == "nodes" else f"{amount} {found.unit}".rstrip()
+    return counted(int(amount), "node") if found.unit == "nodes" else f"{amount:f} {found.unit}".rstrip()
 
 
 def _saved(found: Consolidation) -> str:
@@ -129,7 +129,7 @@ def _steps(found: Consolidation) -> list[Section]:
         "Step: number; Node: node; Replaced by; Saves: number; Pods move: number; Rounds: number hides_zeros"
     )
     rows = [
-        [at, each.node, each.shape, str(each.saving), len(each.moves), each.rounds]
+        [at, each.node, each.shape, f"{each.saving:f}", len(each.moves), each.rounds]
         for at, each in enumerate(found.steps, start=1)
     ]
     done = [Step(_title(each), list(_lines(each)), f"saves {_price(found, each.saving)}") for each in found.steps]

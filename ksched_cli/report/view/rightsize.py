@@ -43,7 +43,7 @@ class ShapePart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, fit: ShapeFit) -> ShapePart:
         if fit.why_not:
             return cls(shape=fit.shape, pods=fit.pods, why_not=fit.why_not)
-        price = "" if fit.price is None else str(without_zeros(fit.price.quantize(_DIGITS, ROUND_HALF_UP)))
+        price = "" if fit.price is None else without_zeros(fit.price.quantize(_DIGITS, ROUND_HALF_UP)).document()
         amounts = {name: exact_all(getattr(fit, name)) for name in ("most", "one_more", "stranded")}
         return cls.like(fit, **amounts, price_per_pod=price)
 

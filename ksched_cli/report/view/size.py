@@ -48,7 +48,7 @@ def view(found: Sizing) -> View:
         notes=[*(Line(text, aside=True) for text in _search(found)), *_cheaper(found)],
         figures=[
             counting(count, "node", "to add"),
-            Figure(f"cost, {found.unit}".rstrip(", "), str(found.cost)),
+            Figure(f"cost, {found.unit}".rstrip(", "), f"{found.cost:f}"),
             counting(placed, "pod", "with a node", "good" if placed else "plain"),
             Figure("no node", f"{waiting:,}", "bad" if waiting else "plain"),
         ],
@@ -63,14 +63,14 @@ def view(found: Sizing) -> View:
             *_left_out(found),
             *assumed_section(found.coverage.get("autoscalerAssumed", ())),
         ],
-        rows=[(each.shape, each.zone or "-", str(each.count), str(each.cost)) for each in found.nodes],
+        rows=[(each.shape, each.zone or "-", str(each.count), f"{each.cost:f}") for each in found.nodes],
         omitted=omissions(found.coverage),
         nodes=nodes_of(found.node_table),
     )
 
 
 def _price(found: Sizing, amount: Decimal) -> str:
-    return f"{amount} {found.unit}".rstrip()
+    return f"{amount:f} {found.unit}".rstrip()
 
 
 def _search(found: Sizing) -> Iterator[str]:

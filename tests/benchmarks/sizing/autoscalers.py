@@ -39,7 +39,7 @@ def cost_of(instance: Instance, buy: Purchase) -> Decimal:
     source = instance.simulator()._current
     trials = SizingTrials(source, Run(source).scheduler)
     survey = Surveyor(trials, catalog_of(dict(instance.catalog))).survey()
-    trials.excused.update(each.row for each in survey.misfits)
+    trials.excused.update(survey.misfits)
     problem = survey.problem
     class_of = {row: at for at, each in enumerate(problem.classes) for row in each.pods}
     bought: Counter[int] = Counter()

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, UsageError
 from ksched_cli.plan.consolidate import results
+from ksched_cli.plan.consolidate.candidates import _cover, _cover_one
 from ksched_cli.plan.consolidate.consolidate import ConsolidationWorld, Deadline, Removal
 from ksched_cli.plan.consolidate.results import (
     Conditions,
@@ -237,6 +239,24 @@ def test_cheaper_shapes_replace_nodes() -> None:
     assert (step.node, step.shape, step.saving) == ("n0", "small", Decimal("0.3"))
     assert (found.cost_after, found.lower_bound, found.search.ended) == (Decimal("0.1"), Decimal("0.1"), "optimal")
     assert (found.nodes_before, found.nodes_after) == (1, 1)
+
+
+# Price, free amount, and whether the node stays.
+NODE = st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans())
+OFFER = st.tuples(st.integers(1, 9), st.integers(1, 9))
+
+
+@given(st.lists(NODE, max_size=4), st.integers(0, 30), st.lists(OFFER, min_size=1, max_size=3))
+@settings(max_examples=examples(150), deadline=None)
+def test_without_a_solver_one_resource_costs_what_the_linear_program_costs(
+    nodes: list[tuple[int, int, bool]], demand: int, offers: list[tuple[int, int]]
+) -> None:
+    pytest.importorskip("highspy")
+    free, prices = np.array([each[1] for each in nodes], dtype=float), [float(each[0]) for each in nodes]
+    least = [float(each[2]) for each in nodes]
+    alone = _cover_one(free, demand, prices, least, offers)
+    several = [(float(price), [float(amount)]) for price, amount in offers]
+    assert alone == pytest.approx(_cover(free[None, :], np.array([float(demand)]), prices, least, several))
 
 
 def test_nodes_without_a_price_stay() -> None:

@@ -17,7 +17,7 @@ from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import PackingProblem, how_many_fit
 from ksched_cli.plan.size.program import PatternPricing, PurchaseProgram, maximal_patterns
 from ksched_cli.plan.size.results import SearchSettings
-from ksched_cli.plan.size.search import PartSearch, PurchaseSearch, SetCompletion
+from ksched_cli.plan.size.search import PartSearch, PurchaseSearch
 from ksched_cli.plan.size.solver import LinearModel, Solved
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
@@ -166,10 +166,20 @@ def test_how_a_search_ended(bound: int, ran_out: bool, gave_up: bool, seconds: f
     assert search._ending() == ended
 
 
+@pytest.mark.parametrize(
+    ("limit", "since", "goes_on"), [(20, 3.5, True), (20, 4.5, False), (2, 0.8, True), (2, 1.2, False)], ids=str
+)
+def test_a_search_is_given_up_after_a_share_of_the_time_limit(limit: float, since: float, goes_on: bool) -> None:
+    """A fifth, and a second at least."""
+    search = PurchaseSearch(*survey(pending("p", cpu="1")), time.perf_counter() + limit, SearchSettings())
+    search._last_better = time.perf_counter() - since
+    assert search._has_time() is goes_on
+
+
 @pytest.mark.parametrize("pods", [1, 2, 3])
 def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
     trials, problem = survey(*(pending(f"p{at}", cpu="8", memory="1Gi") for at in range(pods)))
-    mender = SetCompletion(trials, problem, time.perf_counter() + 20, SearchSettings())
+    mender = PurchaseSearch(trials, problem, time.perf_counter() + 20, SearchSettings())
     mender.state.cost = 1_000_000
     assert mender._forecast_mended({}) == {choice_of(problem, "large"): pods}
 
@@ -184,7 +194,7 @@ def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
 )
 def test_the_node_that_helps_most(cpu: str, pods: int, shape_name: str) -> None:
     trials, problem = survey(*(pending(f"p{at}", cpu=cpu, memory="1Gi") for at in range(pods)))
-    mender = SetCompletion(trials, problem, time.perf_counter() + 20, SearchSettings())
+    mender = PurchaseSearch(trials, problem, time.perf_counter() + 20, SearchSettings())
     more = mender._one_more(mender._attempt({}))
     assert more is not None
     assert {shape.name: count for shape, count in more.counts.items()} == {shape_name: 1}

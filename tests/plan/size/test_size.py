@@ -16,6 +16,7 @@ from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Room
 from ksched_cli.plan.size.results import SearchSettings, Sizing
 from ksched_cli.plan.size.trials import SizingTrials
+from ksched_cli.report.registry import RenderOptions, document_of, view_of
 from tests.builders import make_node, make_pod
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, shape
@@ -223,6 +224,13 @@ def test_spread_over_zones() -> None:
     ]
     found = size(pods, shape("m", 1, zones=["a", "b", "c"]))
     assert bought(found) == {"m a": 1, "m b": 1, "m c": 1}
+
+
+def test_small_prices_are_written_in_digits() -> None:
+    found = load([pending("p", cpu="1")]).size(catalog(shape("tiny", "0.00000012"), unit="USD"))
+    document = document_of(found, RenderOptions())
+    assert (document["cost"], document["nodes"][0]["price"]) == ("0.00000012", "0.00000012")
+    assert "0.00000012 USD" in view_of(found, RenderOptions()).first_line
 
 
 def test_gated_and_foreign_pods_are_not_sized() -> None:
