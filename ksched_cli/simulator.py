@@ -430,23 +430,23 @@ class Simulator(EditMethods):
         it has. `progress` is called with how many are done and how many there are."""
         from ksched_cli.plan.sweep.curves import sweep_or_curves
         from ksched_cli.plan.sweep.run import SweepExecution
-        from ksched_cli.wiring import Wiring
+        from ksched_cli.wiring import INPUT_MAKER
 
         self._check_selection()
         execution = SweepExecution(workers, dask, out, resume, progress)
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
         source, path = self._current, None if file is None else str(file)
         source.refuse_rollouts()
-        return sweep_or_curves(options, source, Wiring(), path, words, execution)
+        return sweep_or_curves(options, source, INPUT_MAKER, path, words, execution)
 
     @staticmethod
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         """The pods that move between two clusters, configurations, versions or manifests, and the rules that move
         them."""
         from ksched_cli.plan.diff import compare
-        from ksched_cli.wiring import Wiring
+        from ksched_cli.wiring import INPUT_MAKER
 
-        return compare(before, after, Wiring())
+        return compare(before, after, INPUT_MAKER)
 
     def verify(self) -> Verification:
         """How far the results agree with what the scheduler of the cluster did."""

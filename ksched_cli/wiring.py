@@ -1,7 +1,7 @@
 """The composition root: makes the input of a run and its scheduler from the options of the command line.
 
 Plugins, configuration and the parts of the engine become a scheduler (`make_scheduler`); sources or the live cluster,
-manifests and edits become an input (`load_input`). `Wiring` passes these functions on to commands that make inputs of
+manifests and edits become an input (`load_input`). `INPUT_MAKER` has these functions for commands that make inputs of
 their own: `diff` and `sweep`."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ksched_cli.plan.run.checks import (
     has_node_pools,
     shows_karpenter,
 )
-from ksched_cli.plan.run.loaded_input import LoadedInput, MakeScheduler, SchedulerSpec, plugin_points
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput, MakeScheduler, SchedulerSpec, plugin_points
 from ksched_cli.plan.run.options import AUTO, PluginGiven, RunOptions, wanted_pods
 from ksched_cli.plugins.in_tree import plugins_of
 from ksched_cli.releases.minors import DEFAULT, Release, minor_in, nearest_release, newest_minor_in
@@ -267,18 +267,8 @@ def _read_live(options: RunOptions) -> LiveCluster:
             options.progress.close()
 
 
-class Wiring:
-    """The functions of this module that commands need to make inputs of their own (`InputMaker`). It has no state, so
-    that it can be sent to other processes."""
+def scheduler_maker(options: RunOptions) -> MakeScheduler:
+    return partial(make_scheduler, options)
 
-    def read_sources(self, options: RunOptions) -> Loaded:
-        return read_sources(options)
 
-    def load_input(self, options: RunOptions, cluster: Loaded | None = None) -> tuple[LoadedInput, Changes]:
-        return load_input(options, cluster)
-
-    def scheduler_spec(self, options: RunOptions) -> SchedulerSpec:
-        return scheduler_spec(options)
-
-    def maker(self, options: RunOptions) -> MakeScheduler:
-        return partial(make_scheduler, options)
+INPUT_MAKER = InputMaker(read_sources, load_input, scheduler_spec, scheduler_maker)

@@ -43,24 +43,22 @@ class Panel(Struct, frozen=True):
         return self.name if field in self.described else self.name + RARE
 
 
-class HelpCommand(TyperCommand):
+class _Layout:
+    """What commands and groups of commands of click do in the same way."""
+
+    def get_help(self, ctx: Any) -> str:
+        return "\n".join(help_lines(self, ctx, terminal_width()))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_models(super().get_params(ctx))  # type: ignore[misc]  # that of click's class
+
+
+class HelpCommand(_Layout, TyperCommand):
     """A command with this layout of its help."""
 
-    def get_help(self, ctx: Any) -> str:
-        return "\n".join(help_lines(self, ctx, terminal_width()))
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        return without_models(super().get_params(ctx))
-
-
-class HelpGroup(TyperGroup):
+class HelpGroup(_Layout, TyperGroup):
     """A command with subcommands, in the same layout."""
-
-    def get_help(self, ctx: Any) -> str:
-        return "\n".join(help_lines(self, ctx, terminal_width()))
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return without_models(super().get_params(ctx))
 
 
 def terminal_width() -> int:

@@ -41,7 +41,6 @@ _PURPOSES = {
 }
 _PAGES = "table wide json yaml name markdown html"
 _LIST = "table wide json yaml markdown"
-_DOCUMENT = "json yaml"
 
 # Class of a result: its module of view/, formats, and the kinds of its document. A list of reference is
 # `module:prefix`: it has a function `prefix_document`, and `prefix_view` takes the result itself.
@@ -67,12 +66,8 @@ _RESULTS: Mapping[str, tuple[str, str, str]] = {
     "VersionChanges": ("reference:changes", _LIST, ""),
     "VersionList": ("reference:versions", f"{_LIST} name", ""),
 }
-# Documents without a View.
-_DOCUMENTS: Mapping[str, tuple[str, str]] = {
-    "DerivedCatalog": ("view.reference.as_it_is", _DOCUMENT),
-    "EffectiveConfiguration": ("view.reference.as_it_is", _DOCUMENT),
-    "Migration": ("view.reference.as_it_is", _DOCUMENT),
-}
+# Results without a View: their document is written as it is.
+_DOCUMENTS = ("DerivedCatalog", "EffectiveConfiguration", "Migration")
 # Function and help of a format that no sink writes.
 _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("Check", "github"): (
@@ -160,7 +155,7 @@ def document_of(result: Any, options: RenderOptions) -> Any:
     module, formats, _ = _RESULTS.get(name, ("", "", ""))
     path, _, prefix = module.partition(":")
     if name in _DOCUMENTS:
-        made = _function(_DOCUMENTS[name][0])(result, options)
+        made = dict(result.document)
     elif prefix:
         made = _function(f"view.{path}.{prefix}_document")(result, options)
     else:
@@ -198,7 +193,7 @@ def _function(name: str) -> Any:
 
 def formats_of(result: str) -> Mapping[str, str]:
     """The formats of a class of results, each with what it is for, in the order of the help."""
-    formats = " ".join((_RESULTS.get(result, ("", ""))[1], _DOCUMENTS.get(result, ("", ""))[1]))
+    formats = "json yaml" if result in _DOCUMENTS else _RESULTS.get(result, ("", ""))[1]
     found = {each: _PURPOSES.get(each, "") for each in formats.split()}
     writers = {form: about for (of, form), (_, about) in _WRITERS.items() if of == result}
     found |= {form: about or _PURPOSES.get(form, "") for form, about in writers.items()}

@@ -21,7 +21,7 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
 from ksched_cli.report.amounts import amounts_of, exact_all
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import Wiring
+from ksched_cli.wiring import INPUT_MAKER
 from ksched_cli.world.results import FinalPod, FinalPods
 from tests.builders import PodBuilder, make_node, make_pod, owned, write_list
 from tests.lanes import sampled
@@ -183,7 +183,7 @@ def test_pods_with_one_forerunner(
 
 
 def side_of(tmp_path: Path, *objects: Any) -> Side:
-    start = comparison._begin(Wiring(), RunOptions(sources=[write_list(tmp_path / "c.json", *objects)]), None)
+    start = comparison._begin(INPUT_MAKER, RunOptions(sources=[write_list(tmp_path / "c.json", *objects)]), None)
     return comparison._settled(RunOptions(), start, lambda pod: True).side
 
 

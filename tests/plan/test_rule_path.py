@@ -11,7 +11,7 @@ import pytest
 from ksched_cli.plan.reasons.rule_path import RulePath, find_rule_path
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import RELEASES
-from ksched_cli.wiring import Wiring
+from ksched_cli.wiring import INPUT_MAKER
 from tests.builders import make_pod
 from tests.cli.transcripts import DEMO
 from tests.plan.test_group_causes import changes, compared, nodes
@@ -21,7 +21,7 @@ GATED = make_pod("p").requests(cpu="1").priority(10).gate("x").nominated("n1")
 
 
 def path_between(before: str, after: str) -> RulePath:
-    maker = Wiring()
+    maker = INPUT_MAKER
     first, second = (RunOptions(sources=[DEMO], kube_version=each) for each in (before, after))
     return find_rule_path(maker, first, second, maker.scheduler_spec(first), maker.scheduler_spec(second))
 
@@ -142,7 +142,7 @@ def test_releases_that_lack_a_rule_schedule(before: str, after: str) -> None:
     """Each rule of a minor is taken out of it by itself. No mixture of two releases ends a cycle with an error that
     neither release has."""
     rule_path = path_between(before, after)
-    loaded: Any = Wiring().read_sources(RunOptions(sources=[DEMO]))
+    loaded: Any = INPUT_MAKER.read_sources(RunOptions(sources=[DEMO]))
 
     def errors(rule_set: int) -> set[str]:
         scheduler = rule_path.rule_sets[rule_set].make(loaded.copied())

@@ -188,7 +188,7 @@ def _rule_set(
     fields: SchedulerSpec | None = None,
 ) -> RuleSet:
     """`fields` is the setting whose API server stores the pods, if it is another one."""
-    known, make = fields or setting, scheduler_maker(maker.maker(setup), setting)
+    known, make = fields or setting, scheduler_maker(maker.scheduler_maker(setup), setting)
 
     def stored(pod: Pod) -> Pod:
         return as_stored(as_stored([pod], setting.release, setting.gates), known.release, known.gates)[0]

@@ -109,20 +109,15 @@ class MakeScheduler(Protocol):
     def __call__(self, loaded: Loaded, spec: SchedulerSpec, known: KnownPods | None = None) -> Scheduler: ...
 
 
-class InputMaker(Protocol):
-    """What the composition root does for commands that make inputs of their own. It can be pickled."""
+class InputMaker(Struct, frozen=True):
+    """What the composition root does for commands that make inputs of their own: it reads the sources, makes the input
+    of them or of a cluster that is read, and the scheduler of options and what makes such schedulers. It can be
+    pickled."""
 
-    def read_sources(self, options: RunOptions) -> Loaded:
-        """The sources and objects, or the live cluster where there are neither."""
-
-    def load_input(self, options: RunOptions, cluster: Loaded | None = None) -> tuple[LoadedInput, Changes]:
-        """The cluster, unless it is loaded already, and the changes of its manifests and edits."""
-
-    def scheduler_spec(self, options: RunOptions) -> SchedulerSpec:
-        """The scheduler of the options."""
-
-    def maker(self, options: RunOptions) -> MakeScheduler:
-        """Makes schedulers with these options."""
+    read_sources: Callable[[RunOptions], Loaded]
+    load_input: Callable[[RunOptions, Loaded | None], tuple[LoadedInput, Changes]]
+    scheduler_spec: Callable[[RunOptions], SchedulerSpec]
+    scheduler_maker: Callable[[RunOptions], MakeScheduler]
 
 
 class LoadedInput(Struct, frozen=True):

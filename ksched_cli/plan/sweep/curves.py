@@ -149,7 +149,7 @@ class CurveRunner:
         configuration = task.spec.policies[number % len(task.spec.policies)][1]
         options = cluster.options if configuration is None else replace(cluster.options, config=configuration)
         spec = cluster.maker.scheduler_spec(options)
-        scheduler = LoadedInput(loaded, spec, cluster.maker.maker(options), every_pod).scheduler()
+        scheduler = LoadedInput(loaded, spec, cluster.maker.scheduler_maker(options), every_pod).scheduler()
         queue = scheduler.enqueue()
         if "seed" in at and not task.trace:
             random.Random(at["seed"]).shuffle(queue.active)

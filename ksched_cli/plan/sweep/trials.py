@@ -515,7 +515,7 @@ class SweptCluster(Struct, frozen=True):
         if version >= 0:
             options = replace(options, kube_version=self.sweep.kube_versions[version])
         spec = self.maker.scheduler_spec(options)
-        source = LoadedInput(self.loaded, spec, self.maker.maker(options), every_pod)
+        source = LoadedInput(self.loaded, spec, self.maker.scheduler_maker(options), every_pod)
         return source.with_autoscaler(self.autoscaler)
 
 

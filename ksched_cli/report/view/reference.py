@@ -1,5 +1,4 @@
-"""Lists of reference: the minors of Kubernetes and what each changed, plugins, and reason codes. Configurations and
-catalogs are documents already and have no View."""
+"""Lists of reference: the minors of Kubernetes and what each changed, plugins, and reason codes."""
 
 from __future__ import annotations
 
@@ -15,16 +14,9 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.model import Facts, Line, Section, Step, Steps, Table, View, columns
 
 if TYPE_CHECKING:
-    from ksched_cli.config.migrate import Migration
-    from ksched_cli.plan.reference.config import EffectiveConfiguration
     from ksched_cli.plan.reference.explain_code import ReasonCodes
     from ksched_cli.plan.reference.plugins import PluginList
     from ksched_cli.plan.reference.versions import VersionChanges, VersionList
-    from ksched_cli.plan.size.derived import DerivedCatalog
-
-
-def as_it_is(found: EffectiveConfiguration | Migration | DerivedCatalog, options: RenderOptions) -> dict[str, Any]:
-    return dict(found.document)
 
 
 # Minors

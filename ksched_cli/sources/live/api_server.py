@@ -105,7 +105,7 @@ class LiveApiServer:
         except urllib3.exceptions.HTTPError as mistake:
             raise self._trouble(mistake) from None
         except OSError as mistake:
-            raise self.unreadable(_one_line(mistake)) from None
+            raise self.unreadable(one_line(mistake)) from None
 
     def close(self) -> None:
         """Close the connections that no request uses; the others follow when their requests end."""
@@ -134,7 +134,7 @@ class LiveApiServer:
         except urllib3.exceptions.HTTPError as mistake:
             raise self._trouble(mistake) from None
         except OSError as mistake:
-            raise self.unreadable(_one_line(mistake)) from None
+            raise self.unreadable(one_line(mistake)) from None
         return response.status, body, _seconds(response.headers.get("Retry-After"))
 
     def _trouble(self, mistake: Exception) -> Exception:
@@ -143,16 +143,14 @@ class LiveApiServer:
 
         reason = getattr(mistake, "reason", None) or mistake
         if isinstance(reason, exceptions.SSLError):
-            return self.unreadable(
-                f"no trust in its certificate: {_one_line(reason)}", "see certificate-authority-data"
-            )
+            return self.unreadable(f"no trust in its certificate: {one_line(reason)}", "see certificate-authority-data")
         if isinstance(reason, exceptions.NewConnectionError | exceptions.NameResolutionError):
-            return self.unreadable(f"no connection: {_one_line(reason).rpartition(': ')[2]}")
+            return self.unreadable(f"no connection: {one_line(reason).rpartition(': ')[2]}")
         if isinstance(reason, exceptions.LocationValueError | exceptions.ProxyError):
-            return self.unreadable(_one_line(reason))
+            return self.unreadable(one_line(reason))
         if isinstance(reason, exceptions.TimeoutError):
             return Interrupted("no answer in time")
-        return Interrupted(f"the connection broke: {_one_line(mistake)}")
+        return Interrupted(f"the connection broke: {one_line(mistake)}")
 
     def _refusal(self, status: int, message: str, wait: float | None = None) -> Exception:
         if status == 401:
@@ -214,8 +212,9 @@ def _message_in(status: int, body: bytes) -> str:
         message = msgspec.json.decode(body, type=_Status).message
     except msgspec.DecodeError:
         message = ""
-    return f"{_one_line(message)} ({status})" if message else f"status {status}"
+    return f"{one_line(message)} ({status})" if message else f"status {status}"
 
 
-def _one_line(mistake: object) -> str:
+def one_line(mistake: object) -> str:
+    """The text of the mistake as one line of at most 300 characters: servers and proxies may send whole pages."""
     return " ".join(str(mistake).split())[:300]

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.errors import ClusterUnreadable, Problem, did_you_mean
-from ksched_cli.sources.live.api_server import LiveApiServer
+from ksched_cli.sources.live.api_server import LiveApiServer, one_line
 from ksched_cli.sources.live.cluster import READ
 from ksched_cli.sources.read_options import LiveOptions
 
@@ -31,7 +31,7 @@ def connect(options: LiveOptions) -> LiveApiServer:
         from kubernetes.client import ApiClient, Configuration
     except ImportError as missing:
         hint = "pip install kubernetes; --from FILE reads a dump or a snapshot without it"
-        text = f"a live cluster needs the Python package kubernetes: {_one_line(missing)}"
+        text = f"a live cluster needs the Python package kubernetes: {one_line(missing)}"
         raise ClusterUnreadable(Problem(text, hint=hint)) from None
 
     configuration = Configuration()
@@ -45,7 +45,7 @@ def connect(options: LiveOptions) -> LiveApiServer:
     try:
         pool = ApiClient(configuration).rest_client.pool_manager
     except (OSError, ValueError) as mistake:
-        raise ClusterUnreadable(Problem(_one_line(mistake), configuration.host)) from None
+        raise ClusterUnreadable(Problem(one_line(mistake), configuration.host)) from None
     return LiveApiServer(
         host=configuration.host,
         pool=pool,
@@ -99,7 +99,7 @@ def _configure_in_cluster(configuration: Any) -> _Entry:
         load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]  # the client has no types
         return _Entry("", (_TOKEN.parent / "namespace").read_text().strip())
     except ConfigException as mistake:
-        raise ClusterUnreadable(Problem(_one_line(mistake), "service account")) from None
+        raise ClusterUnreadable(Problem(one_line(mistake), "service account")) from None
     except OSError:
         return _Entry("", "")
 
@@ -114,15 +114,15 @@ def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> _Ent
         entry = _entry(path, options.context)
         load_kube_config(path, context=entry.context, client_configuration=configuration)  # type: ignore[no-untyped-call]  # the client has no types
     except ConfigException as mistake:
-        raise ClusterUnreadable(Problem(_one_line(mistake), path, hint="see `kubectl config get-contexts`")) from None
+        raise ClusterUnreadable(Problem(one_line(mistake), path, hint="see `kubectl config get-contexts`")) from None
     except yaml.YAMLError as mistake:
         mark = getattr(mistake, "problem_mark", None)
         line = mark.line + 1 if mark else None
-        text = f"not YAML: {getattr(mistake, 'problem', None) or _one_line(mistake)}"
+        text = f"not YAML: {getattr(mistake, 'problem', None) or one_line(mistake)}"
         raise ClusterUnreadable(Problem(text, path, line)) from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as mistake:
         # The client does not check the form of a kubeconfig; the exception that it raises is the only description.
-        raise ClusterUnreadable(Problem(f"not a kubeconfig that can be used: {_one_line(mistake)}", path)) from None
+        raise ClusterUnreadable(Problem(f"not a kubeconfig that can be used: {one_line(mistake)}", path)) from None
     return entry
 
 
@@ -183,7 +183,7 @@ def _complaints() -> Iterator[list[str]]:
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            messages.append(_one_line(record.getMessage()))
+            messages.append(one_line(record.getMessage()))
 
     root, listener = logging.getLogger(), Listener(logging.WARNING)
     root.addHandler(listener)
@@ -191,7 +191,3 @@ def _complaints() -> Iterator[list[str]]:
         yield messages
     finally:
         root.removeHandler(listener)
-
-
-def _one_line(mistake: object) -> str:
-    return " ".join(str(mistake).split())

@@ -172,6 +172,8 @@ def test_a_list_that_expires_between_pages_starts_again_and_nothing_is_there_twi
             pytest.param(PODS, [sends(b"<html>log in</html>")] * 2, "no list of Kubernetes objects", id="a web page"),
             pytest.param(PODS, [sends(b'{"kind": "Pod"}')] * 2, "no list of Kubernetes objects: Pod", id="not a list"),
             pytest.param(PODS, [sends(b"", 302, [("Location", "https://x")])], "sends elsewhere (302)", id="redirect"),
+            pytest.param(PODS, [sends(b"", 300)], "sends elsewhere (300)", id="the lowest redirect"),
+            pytest.param(PODS, [refuses(400, "x" * 400)], f"pods: {'x' * 300} (400)", id="a long message"),
             pytest.param("/version", [sends(b"hello")], "this is no Kubernetes API server", id="not Kubernetes"),
         ],
         2,
