@@ -199,65 +199,45 @@ class _Layout:
         if beside:
             yield from _wrapped(Text(" " * _GAP).join(beside), self.width, _INDENT, console)
 
-    def _cell(self, text: Text, number: int) -> Text:
-        """One line of a cell, as wide as its column."""
-        padded, space = text.copy(), self._widths[number] - text.cell_len
-        if self.columns[number].right:
-            padded.pad_left(space)
-        else:
-            padded.pad_right(space)
-        return padded
-
     def _beside(
         self, row: Sequence[_Cell], widths: Mapping[int, int], console: Console, numbers: Sequence[int] | None = None
     ) -> Iterator[_Cell]:
         """The lines of the row, or of some of its columns. Wrapped cells make columns of several lines."""
+        plain = console.color_system is None
         shown = range(len(self.columns)) if numbers is None else numbers
-        if console.color_system is None and (plain := self._plain_lines(row, widths, shown)) is not None:
-            yield from plain
-            return
-        cells: list[list[Text]] = []
-        for number in shown:
-            cell = _as_text(row[number])
-            if number not in widths:
-                cells.append([self._cell(line, number) for line in cell.split("\n")])
-                continue
-            lines = list(cell.wrap(console, max(widths[number], 1))) if cell.plain else [Text()]
-            for line in lines:
-                line.rstrip()
-                line.pad_right(max(widths[number] - line.cell_len, 0))
-            cells.append(lines)
-        empty = [Text(" " * widths.get(number, self._widths[number])) for number in shown]
+        cells = [self._cell(_plain(row[at]) if plain else row[at], at, widths.get(at), console) for at in shown]
         for index in range(max(map(len, cells), default=0)):
-            yield _joined(
-                [each[index] if index < len(each) else blank for each, blank in zip(cells, empty, strict=True)]
-            )
+            line = [
+                each[index] if index < len(each) else " " * widths.get(at, self._widths[at])
+                for at, each in zip(shown, cells, strict=True)
+            ]
+            yield _joined(line)
 
-    def _plain_lines(self, row: Sequence[_Cell], widths: Mapping[int, int], shown: Iterable[int]) -> list[str] | None:
-        """The lines of the row without styles, made without rich; None if only rich can lay out a cell."""
-        cells: list[list[str]] = []
-        for number in shown:
-            text, width = _plain(row[number]), widths.get(number, self._widths[number])
-            if "\n" in text or text.startswith(" "):
-                return None
-            lines, space = [text], width - width_of(text)
-            if space < 0:
-                if number not in widths or width < 1 or not (text.isascii() and text.isprintable()):
-                    return None
-                lines = wrapped_words(text, width)
-            if self.columns[number].right and number not in widths:
-                cells.append([" " * space + text])
-            else:
-                cells.append([line + " " * (width - width_of(line)) for line in lines])
-        if not cells:
-            return None
-        blanks = [" " * len(each[0]) for each in cells]
-        return [
-            (" " * _GAP)
-            .join(each[index] if index < len(each) else blank for each, blank in zip(cells, blanks, strict=True))
-            .rstrip()
-            for index in range(max(map(len, cells)))
-        ]
+    def _cell(self, cell: _Cell, number: int, flow: int | None, console: Console) -> Sequence[_Cell]:
+        """The lines of a cell, as wide as its column; `flow` is the width of a column that flows."""
+        width = self._widths[number] if flow is None else flow
+        right = self.columns[number].right and flow is None
+        if isinstance(cell, str) and (lines := _plain_lines(cell, width, right, flow is not None)) is not None:
+            return lines
+        text, padded = _as_text(cell), []
+        for each in (text.split("\n") if flow is None else text.wrap(console, max(width, 1))) or [Text()]:
+            line = each.copy()
+            if flow is not None:
+                line.rstrip()
+            (line.pad_left if right else line.pad_right)(max(width - line.cell_len, 0))
+            padded.append(line)
+        return padded
+
+
+def _plain_lines(text: str, width: int, right: bool, flows: bool) -> list[str] | None:
+    """The lines of a cell without styles, made without rich; None if only rich can lay it out."""
+    if "\n" in text or text.startswith(" "):
+        return None
+    space = width - width_of(text)
+    if space >= 0:
+        return [" " * space + text if right else text + " " * space]
+    can_wrap = flows and width > 0 and text.isascii() and text.isprintable()
+    return [line.ljust(width) for line in wrapped_words(text, width)] if can_wrap else None
 
 
 def wrapped_words(text: str, width: int) -> list[str]:
@@ -302,8 +282,11 @@ def _as_text(cell: _Cell) -> Text:
     return Text(cell) if isinstance(cell, str) else cell
 
 
-def _joined(cells: Sequence[Text]) -> Text:
-    line = Text(" " * _GAP).join(cells)
+def _joined(cells: Sequence[_Cell]) -> _Cell:
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if len(texts) == len(cells):
+        return (" " * _GAP).join(texts).rstrip()
+    line = Text(" " * _GAP).join(map(_as_text, cells))
     line.rstrip()
     return line
 

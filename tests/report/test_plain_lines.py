@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.report import console as module
-from ksched_cli.report.console import Column, Grid, _Layout, make_console
+from ksched_cli.report.console import Column, Grid, make_console
 from ksched_cli.report.sinks.folding import brief_message
 
 cells = st.text("ab é漢 \\x1b-", max_size=14)
@@ -47,7 +47,7 @@ def printed(shown: Any, width: int) -> str:
 @settings(deadline=None)
 def test_lines_are_those_of_rich(shown: Any, width: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_Layout, "_plain_lines", lambda *arguments: None)
+        patch.setattr(module, "_plain_lines", lambda *arguments: None)
         patch.setattr(module._Console, "_plain_lines", lambda *arguments: None)
         by_rich = printed(shown, width)
     assert printed(shown, width) == by_rich
