@@ -233,9 +233,7 @@ class _Reader:
             # Imported here: few inputs are traces.
             from ksched_cli.sources.traces import trace_source
 
-            trace = trace_source(given)
-            assert trace is not None
-            self._take_given(trace.read(), given)
+            self._take_given(trace_source(given).read(), given)
             return
         self._load_files(given, files.expand_path(given, self._options))
 

@@ -111,11 +111,9 @@ class TraceSource(Struct, frozen=True):
         return read_trace(self.nodes, self.pods, read_mapping(self.mapping), seed=self.seed, fill=self.fill)
 
 
-def trace_source(text: str) -> TraceSource | None:
-    """The trace that the text of a source names; None for any other source. UsageError for a mistake in it."""
-    kind, colon, rest = text.partition(":")
-    if not colon or kind not in ("openb", "trace"):
-        return None
+def trace_source(text: str) -> TraceSource:
+    """The trace of a text that begins with `openb:` or `trace:`. UsageError for a mistake in it."""
+    kind, _, rest = text.partition(":")
     path, _, query = rest.partition("?")
     words = _words(text, query, ("workload", "seed", "fill") if kind == "openb" else ("mapping", "seed", "fill"))
     seed, fill = words.pop("seed", None), words.pop("fill", None)

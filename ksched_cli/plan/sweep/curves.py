@@ -97,7 +97,6 @@ class CurveTask(Struct, frozen=True):
         found = sha256(self.cluster.digest.encode())
         for workload in (self.spec.workloads or ("",)) if self.trace else ():
             trace = trace_source(with_words(self.trace, **({"workload": workload} if workload else {})))
-            assert trace is not None
             for path in (trace.nodes, trace.pods):
                 found.update(Path(path).read_bytes())
         found.update(repr((self.trace, self.spec.policies)).encode())

@@ -107,14 +107,14 @@ def template(path: str) -> Mapping[str, str]:
     return {TEMPLATE: path}
 
 
+def same(*paths: str) -> Mapping[str, str]:
+    """Fields that a resource has at the paths of the workload of Kubernetes."""
+    return {path: path for path in paths}
+
+
 _POD_FIELDS = (
-    "nodeSelector",
-    "tolerations",
-    "affinity",
-    "topologySpreadConstraints",
-    "priorityClassName",
-    "schedulerName",
-    "hostNetwork",
+    *("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints"),
+    *("priorityClassName", "schedulerName", "hostNetwork"),
 )
 
 
@@ -299,10 +299,8 @@ _CLUSTER, _SPARK, _STRIMZI = "ray.io/cluster", "sparkoperator.k8s.io/app-name", 
 
 def _training(path: str) -> tuple[CustomPodGroup, ...]:
     """The pods of Kubeflow: one template and number for each type of replica."""
-    group = CustomPodGroup(
-        "ReplicaSet", template(".template"), path, ".replicas", name="{name}-{key}", labels=_TRAINING
-    )
-    return (group,)
+    fields = template(".template")
+    return (CustomPodGroup("ReplicaSet", fields, path, ".replicas", name="{name}-{key}", labels=_TRAINING),)
 
 
 def _ray(base: str) -> tuple[CustomPodGroup, ...]:
@@ -336,11 +334,8 @@ def _strimzi_pod(base: str, resources: str = "") -> Mapping[str, str]:
 
 def _strimzi(kind: str) -> tuple[CustomPodGroup, ...]:
     """The pods of Strimzi's stateless kinds."""
-    return (
-        CustomPodGroup(
-            "Deployment", _strimzi_pod("spec"), replicas="spec.replicas", name=f"{{name}}-{kind}", labels=_OF_STRIMZI
-        ),
-    )
+    name, fields = f"{{name}}-{kind}", _strimzi_pod("spec")
+    return (CustomPodGroup("Deployment", fields, replicas="spec.replicas", name=name, labels=_OF_STRIMZI),)
 
 
 _OF_STRIMZI = {_STRIMZI: "{name}", "strimzi.io/name": "{name}-pods"}
@@ -363,20 +358,17 @@ def _kafka(part: str, only_if: str) -> CustomPodGroup:
 
 def _monitoring(kind: str, copies: str = "", without: Collection[str] = ()) -> tuple[CustomPodGroup, ...]:
     """The pods of a kind of the Prometheus operator."""
-    labels = {"app.kubernetes.io/name": kind, "app.kubernetes.io/instance": "{name}", kind: "{name}"}
-    name = f"{kind}-{{name}}{{shard}}"
-    return (
-        CustomPodGroup(
-            "StatefulSet",
-            pod_fields("spec", without=without),
-            replicas="spec.replicas",
-            copies=copies,
-            name=name,
-            group="{shard}",
-            labels=labels,
-            adjust=monitoring,
-        ),
+    made = CustomPodGroup(
+        "StatefulSet",
+        pod_fields("spec", without=without),
+        replicas="spec.replicas",
+        copies=copies,
+        name=f"{kind}-{{name}}{{shard}}",
+        group="{shard}",
+        labels={"app.kubernetes.io/name": kind, "app.kubernetes.io/instance": "{name}", kind: "{name}"},
+        adjust=monitoring,
     )
+    return (made,)
 
 
 def _spark(role: str) -> CustomPodGroup:
@@ -407,31 +399,21 @@ _LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
 CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
     ("Rollout", "argoproj.io"): (
         CustomPodGroup(
-            "Deployment",
-            template("spec.template"),
-            replicas="spec.replicas",
-            selector="spec.selector",
-            adjust=rollout,
+            "Deployment", same("spec.template"), replicas="spec.replicas", selector="spec.selector", adjust=rollout
         ),
     ),
     ("CloneSet", "apps.kruise.io"): (
         CustomPodGroup(
-            "Deployment",
-            template("spec.template"),
-            replicas="spec.replicas",
-            selector="spec.selector",
-            adjust=clone_set,
+            "Deployment", same("spec.template"), replicas="spec.replicas", selector="spec.selector", adjust=clone_set
         ),
     ),
     ("StatefulSet", "apps.kruise.io"): (
         CustomPodGroup(
             "StatefulSet",
-            {
-                **template("spec.template"),
-                "spec.volumeClaimTemplates": "spec.volumeClaimTemplates",
-                "spec.podManagementPolicy": "spec.podManagementPolicy",
-                "spec.updateStrategy.rollingUpdate.partition": "spec.updateStrategy.rollingUpdate.partition",
-            },
+            same(
+                *("spec.template", "spec.volumeClaimTemplates", "spec.podManagementPolicy"),
+                "spec.updateStrategy.rollingUpdate.partition",
+            ),
             replicas="spec.replicas",
             selector="spec.selector",
         ),
@@ -439,12 +421,10 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
     ("DaemonSet", "apps.kruise.io"): (
         CustomPodGroup(
             "DaemonSet",
-            {
-                **template("spec.template"),
-                "spec.updateStrategy.type": "spec.updateStrategy.type",
-                "spec.updateStrategy.rollingUpdate.maxSurge": "spec.updateStrategy.rollingUpdate.maxSurge",
-                "spec.updateStrategy.rollingUpdate.maxUnavailable": "spec.updateStrategy.rollingUpdate.maxUnavailable",
-            },
+            same(
+                *("spec.template", "spec.updateStrategy.type", "spec.updateStrategy.rollingUpdate.maxSurge"),
+                "spec.updateStrategy.rollingUpdate.maxUnavailable",
+            ),
             selector="spec.selector",
         ),
     ),
@@ -531,7 +511,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
     ("Service", "serving.knative.dev"): (
         CustomPodGroup(
             "Deployment",
-            template("spec.template"),
+            same("spec.template"),
             name="{name}-00001-deployment",
             labels={"serving.knative.dev/service": "{name}"},
             adjust=knative,
@@ -545,7 +525,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
     ("PaddleJob", "kubeflow.org"): _training("spec.paddleReplicaSpecs"),
     ("JAXJob", "kubeflow.org"): _training("spec.jaxReplicaSpecs"),
     ("Notebook", "kubeflow.org"): (
-        CustomPodGroup("StatefulSet", template("spec.template"), labels={"notebook-name": "{name}"}),
+        CustomPodGroup("StatefulSet", same("spec.template"), labels={"notebook-name": "{name}"}),
     ),
     ("Job", "batch.volcano.sh"): (
         CustomPodGroup(
