@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterRun, takes_groups
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, fail_on_contradictions, show
+from ksched_cli.cli.showing import ExitRules, collector_off, fail_on_contradictions, show
 from ksched_cli.cli.streams import complain, warn
 from ksched_cli.errors import InputError, KschedError, UsageError
 from ksched_cli.simulator import Simulator
@@ -143,10 +143,7 @@ def check(
         raise typer.Exit(InputError.exit_code)
     if accepted.write_baseline:
         raise typer.Exit(0)
-    warned = options.FailOn.WARNING in fail_on and bool(found.warnings or found.count("warning"))
-    added = options.FailOn.NEW_NODE in fail_on and bool(found.autoscaling and found.autoscaling.new_nodes)
-    bad = bool(found.count("error")) or warned or added
-    raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
+    raise typer.Exit(ExitRules(fail_on, exit_zero).of_check(found))
 
 
 def _write_baseline(found: Check, path: str) -> None:

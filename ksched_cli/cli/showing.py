@@ -15,7 +15,7 @@ from ksched_cli.cli.options import FailOn
 from ksched_cli.cli.streams import command_line, warn
 
 if TYPE_CHECKING:
-    from ksched_cli.simulator import SettledSimulation, Simulation
+    from ksched_cli.simulator import Check, SettledSimulation, Simulation
 
 
 SOME_DO_NOT_FIT = 1
@@ -95,7 +95,12 @@ class ExitRules(Struct, frozen=True):
         bad |= self._adds_nodes(found.simulation)
         return self._code(bad, preempts=found.preempting, warned=bool(found.simulation.warnings))
 
-    def _adds_nodes(self, found: Simulation) -> bool:
+    def of_check(self, found: Check) -> int:
+        """0 when no finding is an error. Preemptions are errors already if they are to fail the check."""
+        bad = bool(found.count("error")) or self._adds_nodes(found)
+        return self._code(bad, preempts=False, warned=bool(found.warnings or found.count("warning")))
+
+    def _adds_nodes(self, found: Simulation | Check) -> bool:
         """Whether the run adds a node, which it must not."""
         return FailOn.NEW_NODE in self.fail_on and bool(found.autoscaling and found.autoscaling.new_nodes)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.karpenter import NodeClaim, NodePool
 from ksched_cli.api.label_names import is_label_value
-from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
+from ksched_cli.api.quantity import format_bytes, is_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.results.nodes import POOL_LABELS
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -242,8 +242,7 @@ def _amount(name: str, quantity: str | int | float) -> str:
     if name == "cpu":
         milli = milli_value(quantity)
         return f"{milli}m" if milli % 1000 else str(milli // 1000)
-    binary = name in ("memory", "ephemeral-storage") or name.startswith("hugepages-")
-    return format_bytes(value(quantity)) if binary else str(value(quantity))
+    return format_bytes(value(quantity)) if is_bytes(name) else str(value(quantity))
 
 
 def _size(amounts: Mapping[str, str]) -> str:

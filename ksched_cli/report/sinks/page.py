@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from ksched_cli.api.quantity import is_bytes
 from ksched_cli.errors import capitalised, counted
 from ksched_cli.report.sinks.folding import all_rows, filled_columns, fold_with_members, shorten
 from ksched_cli.report.sinks.svg import chart_data
@@ -228,10 +229,7 @@ def _node_columns(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unit(resource: str) -> str:
-    if resource == "cpu":
-        return "milli"
-    sizes = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
-    return "bytes" if sizes else "count"
+    return "milli" if resource == "cpu" else "bytes" if is_bytes(resource) else "count"
 
 
 def first_rows(page: Page, most: int) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:
