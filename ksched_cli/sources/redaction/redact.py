@@ -157,33 +157,38 @@ _AFFINITY = "addedAffinity"
 
 
 class RedactableConfig(Struct, frozen=True):
-    """A configuration without private text, except for the label values in `affinities`, its node affinities.
-    `left_out` are the plugins whose arguments may hold private text and are left out."""
+    """A configuration without private text, except for the label values in the node affinities of `arguments`, which
+    are part of the document. `left_out` are the plugins whose arguments may hold private text and are left out."""
 
     document: dict[str, Any]
-    affinities: tuple[NodeAffinityTerms, ...]
+    arguments: tuple[dict[str, Any], ...]
     left_out: tuple[str, ...]
 
+    @property
+    def affinities(self) -> tuple[NodeAffinityTerms, ...]:
+        return tuple(msgspec.convert(each[_AFFINITY], NodeAffinityTerms) for each in self.arguments)
+
     def with_affinities(self, redacted: Collection[NodeAffinityTerms]) -> dict[str, Any]:
-        """The document with the redacted affinities in place of `affinities`."""
-        left = iter(redacted)
-        profiles = [_with_args(each, left) for each in self.document.get("profiles") or ()]
-        return {**self.document, "profiles": profiles} if profiles else self.document
+        """The document, after the redacted affinities have taken the place of `affinities`."""
+        for arguments, each in zip(self.arguments, redacted, strict=True):
+            arguments[_AFFINITY] = _without_empty(msgspec.to_builtins(each))
+        return self.document
 
 
 def take(document: Mapping[str, Any], known_plugins: Collection[str], rooms: Collection[str] = ()) -> RedactableConfig:
     """The parts of a valid configuration that may be shared. Arguments of `known_plugins` hold names only in
     affinities. Arguments of `rooms`, plugins that declare a model of them, are kept if they are numbers and truth
     values."""
-    affinities: list[NodeAffinityTerms] = []
     left_out: list[str] = []
     kept = {key: document[key] for key in _KEPT if document.get(key) is not None}
     if "profiles" in kept:
         known = {*known_plugins, *_with_numbers(kept["profiles"], rooms)}
-        kept["profiles"] = [_profile(each, known, affinities, left_out) for each in kept["profiles"]]
+        kept["profiles"] = [_profile(each, known, left_out) for each in kept["profiles"]]
     if document.get("extenders"):
         kept["extenders"] = [_extender(each, at) for at, each in enumerate(document["extenders"], start=1)]
-    return RedactableConfig(kept, tuple(affinities), tuple(left_out))
+    configs = (each for profile in kept.get("profiles", ()) for each in profile.get("pluginConfig") or ())
+    arguments = (each["args"] for each in configs if (each.get("args") or {}).get(_AFFINITY))
+    return RedactableConfig(kept, tuple(arguments), tuple(left_out))
 
 
 def _with_numbers(profiles: Sequence[Mapping[str, Any]], rooms: Collection[str]) -> set[str]:
@@ -200,32 +205,15 @@ def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float)
 
 
-def _profile(
-    profile: Mapping[str, Any], known: Collection[str], affinities: list[NodeAffinityTerms], left_out: list[str]
-) -> dict[str, Any]:
+def _profile(profile: Mapping[str, Any], known: Collection[str], left_out: list[str]) -> dict[str, Any]:
     configs = profile.get("pluginConfig") or ()
     left_out += [each["name"] for each in configs if each["name"] not in known and each.get("args")]
-    kept = [each for each in configs if each["name"] in known]
-    found = ((each.get("args") or {}).get(_AFFINITY) for each in kept)
-    affinities += [msgspec.convert(each, NodeAffinityTerms) for each in found if each]
-    return {**profile, "pluginConfig": kept} if configs else dict(profile)
+    return {**profile, "pluginConfig": [each for each in configs if each["name"] in known]} if configs else {**profile}
 
 
 def _extender(extender: Mapping[str, Any], number: int) -> dict[str, Any]:
     kept = {key: extender[key] for key in _KEPT_OF_EXTENDER if key in extender}
     return {"urlPrefix": f"http://extender-{number}.example", **kept}
-
-
-def _with_args(profile: Mapping[str, Any], affinities: Any) -> dict[str, Any]:
-    configs = []
-    for each in profile.get("pluginConfig") or ():
-        args = each.get("args") or {}
-        if args.get(_AFFINITY):
-            written = _without_empty(msgspec.to_builtins(next(affinities)))
-            configs.append({**each, "args": {**args, _AFFINITY: written}})
-        else:
-            configs.append(each)
-    return {**profile, "pluginConfig": configs} if configs else dict(profile)
 
 
 def _without_empty(value: Any) -> Any:
