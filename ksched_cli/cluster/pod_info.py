@@ -292,10 +292,6 @@ class PodInfo:
         """Everything but the pod's name, age and status: equal for pods of one template."""
         return self.parts.template
 
-    def share_template(self, other: PodInfo) -> None:
-        """Keep one copy of the template of two pods whose templates are equal."""
-        self.parts.template = other.template
-
     @property
     def created(self) -> float:
         """Seconds since the epoch; a pod without a timestamp is as old as can be."""

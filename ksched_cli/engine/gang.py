@@ -61,33 +61,21 @@ def best_of(runtime: Runtime, key: GroupKey, candidates: Sequence[tuple[Placemen
     return totals.index(max(totals))
 
 
-class CacheGroupTrial:
+class CacheGroupTrial(Struct):
     """GroupTrial on the cache itself. Its maker restores the cache with the undo log of the cluster."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        schedule: Callable[[], Mapping[int, int] | Status],
-        fit: Callable[[Mapping[int, int]], bool],
-    ) -> None:
-        self._cluster = cluster
-        self._schedule = schedule
-        self._fit = fit
-        self._home: dict[int, int] = {}
+    cluster: Cluster
+    schedule: Callable[[], Mapping[int, int] | Status]
+    fit: Callable[[Mapping[int, int]], bool]
+    home: dict[int, int] = field(default_factory=dict)
 
     def remove(self, pod_rows: Sequence[int]) -> None:
         for pod_row in pod_rows:
-            self._home[pod_row] = self._cluster.displace(pod_row)
+            self.home[pod_row] = self.cluster.displace(pod_row)
 
     def put_back(self, pod_rows: Sequence[int]) -> None:
         for pod_row in pod_rows:
-            self._cluster.place(pod_row, self._home[pod_row])
-
-    def schedule(self) -> Mapping[int, int] | Status:
-        return self._schedule()
-
-    def fit(self, places: Mapping[int, int]) -> bool:
-        return self._fit(places)
+            self.cluster.place(pod_row, self.home[pod_row])
 
 
 _PREEMPTS = "PreemptLowerPriority"
@@ -182,15 +170,13 @@ class GroupCycle:
 
     def _disagreement(self, key: GroupKey, rows: Sequence[int]) -> str:
         """validatePodGroup: why the pods cannot be scheduled together, or an empty string."""
-        infos = self._cluster.pods.infos
-        if not EngineRules.of(self._cluster.release).group_pods_agree:
-            problems = (_two_schedulers(infos[row], infos[rows[0]]) for row in rows)
-            return next(filter(None, problems), "")
-        group = self._groups.get(key)
-        priority = (group.spec.priority or 0) if group is not None else 0
-        pods = [infos[row] for row in (*rows, *self._groups.scheduled(key))]
-        problems = (_disagreement(pod, pods[0], priority) for pod in pods)
-        return next(filter(None, problems), "")
+        infos, priority = self._cluster.pods.infos, None
+        pods = [infos[row] for row in rows]
+        if EngineRules.of(self._cluster.release).group_pods_agree:
+            group = self._groups.get(key)
+            priority = (group.spec.priority or 0) if group is not None else 0
+            pods += [infos[row] for row in self._groups.scheduled(key)]
+        return next(filter(None, (_disagreement(pod, pods[0], priority) for pod in pods)), "")
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
         """podGroupCycle and submitPodGroupAlgorithmResult."""
@@ -482,23 +468,18 @@ def reject(decision: Decision, result: Literal["unschedulable", "error"], messag
         decision.diagnosis.blamed, decision.diagnosis.blames_nodes = frozenset(), False
 
 
-def _two_schedulers(pod: PodInfo, first: PodInfo) -> str:
-    """Why pods of these schedulers are no group, or an empty string."""
+_SAME = "all pods in a single pod group should have the same"
+
+
+def _disagreement(pod: PodInfo, first: PodInfo, priority: int | None) -> str:
+    """What the pod has otherwise than the first pod of its group, or than the group, or an empty string. Where the
+    group has no `priority`, its pods have to agree in their scheduler alone."""
     name, other = pod.pod.spec.scheduler_name, first.pod.spec.scheduler_name
-    text = "all pods in a single pod group should have the same .spec.schedulerName set"
-    return f'{text}, got: "{name}" and "{other}"' if name != other else ""
-
-
-def _disagreement(pod: PodInfo, first: PodInfo, priority: int) -> str:
-    """What the pod has otherwise than the first pod of its group, or than the group, or an empty string."""
-    schedulers = _two_schedulers(pod, first)
-    if schedulers:
-        return schedulers
+    if name != other:
+        return f'{_SAME} .spec.schedulerName set, got: "{name}" and "{other}"'
+    if priority is None:
+        return ""
     if pod.priority != priority:
-        text = "all pods in a single pod group should have the same priority as the pod group's priority"
-        return f"{text}, got {pod.priority} and {priority}"
+        return f"{_SAME} priority as the pod group's priority, got {pod.priority} and {priority}"
     policy, wanted = (each.pod.spec.preemption_policy or _PREEMPTS for each in (pod, first))
-    if policy != wanted:
-        text = "all pods in a single pod group should have the same preemption policy"
-        return f"{text}, got {policy} and {wanted}"
-    return ""
+    return f"{_SAME} preemption policy, got {policy} and {wanted}" if policy != wanted else ""

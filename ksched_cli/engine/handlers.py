@@ -150,8 +150,6 @@ def _is_wanted(cluster: Cluster, pod: PodInfo, row: int) -> bool:
 
 
 OnEvent = Callable[[ClusterEvent, Any], None]
-# Kinds that the cluster keeps in columns. All other kinds are in the catalog.
-_IN_COLUMNS = (Pod, Node)
 
 
 class EventHandlers(Logged):
@@ -181,46 +179,37 @@ class EventHandlers(Logged):
 
     def put(self, item: Any) -> None:
         """Add an object, or update the one that has this name."""
-        if isinstance(item, Pod):
-            self._add_pod(item)
-        elif isinstance(item, Node):
-            self._add_node(item)
-        else:
-            old = self._cluster.catalog.get(type(item), item.metadata.name, item.metadata.namespace)
-            self._cluster.catalog.put(item)
-            action = Action.ADD if old is None else Action.UPDATE
-            self._publish(ClusterEvent(type(item).__name__, action), old, item)
-
-    def changed(self, old: Any, new: Any) -> None:
-        """A change with both versions of the object; the catalog may have the new one already."""
-        item = old if new is None else new
-        if isinstance(new, Pod):
-            self._add_pod(new)
-            return
-        if isinstance(item, _IN_COLUMNS):
-            change = self.delete if new is None else self.put
-            change(item)
-            return
-        action = Action.DELETE if new is None else Action.ADD if old is None else Action.UPDATE
-        if new is None:
-            self._cluster.catalog.remove(old)
-        else:
-            self._cluster.catalog.put(new)
-        self._publish(ClusterEvent(type(item).__name__, action), old, new)
+        self.changed(self._listed(item), item)
 
     def delete(self, item: Any) -> None:
         """An object that is gone; nothing happens if it was not there."""
+        old = self._listed(item)
+        if old is not None:
+            self.changed(old, None)
+
+    def _listed(self, item: Any) -> Any:
+        """The object that the catalog has under this name; of pods and nodes the cluster has the old version."""
+        if isinstance(item, Pod | Node):
+            return item
+        return self._cluster.catalog.get(type(item), item.metadata.name, item.metadata.namespace)
+
+    def changed(self, old: Any, new: Any) -> None:
+        """A change with both versions of the object; the catalog may have the new one already."""
+        item, catalog = old if new is None else new, self._cluster.catalog
         if isinstance(item, Pod):
             row = self._cluster.pods.row_of.get(uid_of_pod(item))
-            if row is not None:
+            if new is not None:
+                self._add_pod(item)
+            elif row is not None:
                 self._delete_pod(row, self._cluster.pods.infos[row].pod)
         elif isinstance(item, Node):
-            self._delete_node(item.metadata.name)
+            change = self._delete_node if new is None else self._add_node
+            change(item)
         else:
-            old = self._cluster.catalog.get(type(item), item.metadata.name, item.metadata.namespace)
-            if old is not None:
-                self._cluster.catalog.remove(old)
-                self._publish(ClusterEvent(type(item).__name__, Action.DELETE), old, None)
+            action = Action.DELETE if new is None else Action.ADD if old is None else Action.UPDATE
+            store = catalog.remove if new is None else catalog.put
+            store(item)
+            self._publish(ClusterEvent(type(item).__name__, action), old, new)
 
     def _publish(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
         self.changes += 1
@@ -251,7 +240,8 @@ class EventHandlers(Logged):
         for event in events:
             self._publish(event, old, new, check)
 
-    def _delete_node(self, name: str) -> None:
+    def _delete_node(self, node: Node) -> None:
+        name = node.metadata.name
         row = self._cluster.nodes.row_of.get(name)
         if row is None:
             return

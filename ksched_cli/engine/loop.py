@@ -164,7 +164,7 @@ class SchedulingLoop:
                 continue
             self.waiting.remove(held)
             queued = self._held.pop(held.decision.pod_row)
-            decision = self.scheduler.conclude(held)
+            decision = self.scheduler.cycle.conclude(held)
             self._decided(decision)
             self.handlers.changes += 1
             self._finish(queued, decision)

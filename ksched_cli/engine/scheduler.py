@@ -21,7 +21,7 @@ from ksched_cli.engine.decision import Decision, ScoreTable, TieBreak, lowest_na
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.pending import PendingQueue, enqueue, hold_back_groups, let_in, pending
 from ksched_cli.engine.registry import Profile, Registry
-from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
+from ksched_cli.engine.waiting import WaitingPods
 from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
@@ -295,10 +295,6 @@ class Scheduler:
         """Let pods wait where Permit plugins hold them, until `conclude`. Returns the pods that wait."""
         self.cycle.waiting = self.handle.waiting
         return self.handle.waiting
-
-    def conclude(self, held: WaitingPodState) -> Decision:
-        """The rest of the cycle of a pod that need not wait any longer."""
-        return self.cycle.conclude(held)
 
 
 def _group_cycle(

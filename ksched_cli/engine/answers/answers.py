@@ -501,7 +501,8 @@ class Answers:
             return None
         if pod.pod.metadata.deletion_timestamp is not None or self._nominator.node_of(pod_row):
             return None
-        pod.share_template(last.pod)
+        # One copy of equal templates is enough.
+        pod.parts.template = last.pod.parts.template
         return Decision(
             pod_row,
             pod,

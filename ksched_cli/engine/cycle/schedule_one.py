@@ -7,9 +7,9 @@ earlier cycles, the same steps take their results from there; every result is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from msgspec import Struct, field
@@ -32,7 +32,7 @@ from ksched_cli.engine.decision import (
     lowest_name,
     num_feasible_nodes_to_find,
 )
-from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, plugin_faults, raise_plugin_fault
+from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, raise_plugin_fault
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.depends import ANYWHERE
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from ksched_cli.engine.cycle.trial import CycleTrial
     from ksched_cli.engine.extenders.client import Extenders
 
+
+A = TypeVar("A")
 
 # A Permit plugin may want more time, and gets no more.
 MAX_WAIT = 15 * 60.0
@@ -69,18 +71,22 @@ class Permission(Struct, frozen=True):
 PERMITTED = Permission(SUCCESS)
 
 
-def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
-    """RunReservePluginsReserve; a refusal takes back, in reverse order, what every plugin has reserved."""
-    refusal: Status | None = None
+def _answers(
+    calls: Iterable[tuple[str, Callable[[Any, PodInfo, int], A]]], point: str, state: CycleState, pod: PodInfo, row: int
+) -> Iterator[tuple[str, A]]:
+    """The answers of the plugins of one point about the pod on its node, each with the name of the plugin."""
+    for name, call in calls:
+        try:
+            answer = call(state.filter_states.get(name), pod, row)
+        except Exception as problem:
+            raise_plugin_fault(problem, name, point)
+        yield name, answer
+
+
+def _first(refusals: Iterator[Status], runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    """The first refusal. Then, and if a plugin fails, everything is unreserved."""
     try:
-        for plugin in runtime.profile.reserve:
-            try:
-                status = plugin.reserve(state.filter_states.get(plugin.name), pod, row)
-            except Exception as problem:
-                raise_plugin_fault(problem, plugin.name, "reserve")
-            if not status.ok:
-                refusal = status.by(plugin.name)
-                break
+        refusal = next(refusals, None)
     except CycleError:
         unreserve(runtime, state, pod, row)
         raise
@@ -89,82 +95,63 @@ def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Stat
     return refusal
 
 
+def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    """RunReservePluginsReserve; a refusal takes back, in reverse order, what every plugin has reserved."""
+    answers = _answers(((each.name, each.reserve) for each in runtime.profile.reserve), "reserve", state, pod, row)
+    return _first((status.by(name) for name, status in answers if not status.ok), runtime, state, pod, row)
+
+
 def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> None:
     """RunReservePluginsUnreserve."""
-    for plugin in reversed(runtime.profile.reserve):
-        with plugin_faults(plugin.name, "unreserve"):
-            plugin.unreserve(state.filter_states.get(plugin.name), pod, row)
+    calls = ((each.name, each.unreserve) for each in reversed(runtime.profile.reserve))
+    for _ in _answers(calls, "unreserve", state, pod, row):
+        pass
 
 
 def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
     """RunPermitPlugins: the first refusal, after everything was unreserved; else the wait that a plugin wants
     last, else success."""
-    try:
-        answer = _run_permit(runtime, state, pod, row)
-    except CycleError:
-        unreserve(runtime, state, pod, row)
-        raise
-    if answer.refused:
-        unreserve(runtime, state, pod, row)
-    return answer
+    waits: dict[str, tuple[Status, float]] = {}
 
+    def refusals() -> Iterator[Status]:
+        calls = ((each.name, each.permit) for each in runtime.profile.permit)
+        for name, (status, timeout) in _answers(calls, "permit", state, pod, row):
+            if status.code is Code.WAIT:
+                waits[name] = status, min(timeout, MAX_WAIT)
+            elif not status.ok:
+                yield status.by(name)
 
-def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
-    answer = SUCCESS
-    timeouts: dict[str, float] = {}
-    for plugin in runtime.profile.permit:
-        try:
-            status, timeout = plugin.permit(state.filter_states.get(plugin.name), pod, row)
-        except Exception as problem:
-            raise_plugin_fault(problem, plugin.name, "permit")
-        if status.code is Code.WAIT:
-            answer, timeouts[plugin.name] = status, min(timeout, MAX_WAIT)
-        elif not status.ok:
-            return Permission(status.by(plugin.name))
-    if answer.ok:
-        return PERMITTED
-    return Permission(Status(Code.WAIT, (*answer.reasons, free_text(SOME_WAIT)), answer.plugin), timeouts)
+    refusal = _first(refusals(), runtime, state, pod, row)
+    if refusal is not None or not waits:
+        return PERMITTED if refusal is None else Permission(refusal)
+    *_, (last, _) = waits.values()
+    status = Status(Code.WAIT, (*last.reasons, free_text(SOME_WAIT)), last.plugin)
+    return Permission(status, {name: timeout for name, (_, timeout) in waits.items()})
 
 
 def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """PreBind, Bind and PostBind, for a pod that Permit has let through. The first refusal, after everything was
     unreserved; None when bound."""
-    try:
-        refusal = _run_pre_bind(runtime, state, pod, row) or _run_bind(runtime, state, pod, row)
-    except CycleError:
-        unreserve(runtime, state, pod, row)
-        raise
-    if refusal is not None:
-        unreserve(runtime, state, pod, row)
-        return refusal
-    for plugin in runtime.profile.post_bind:
-        with plugin_faults(plugin.name, "postBind"):
-            plugin.post_bind(state.filter_states.get(plugin.name), pod, row)
-    return None
+    refusal = _first(_refusals_to_bind(runtime, state, pod, row), runtime, state, pod, row)
+    if refusal is None:
+        calls = ((each.name, each.post_bind) for each in runtime.profile.post_bind)
+        for _ in _answers(calls, "postBind", state, pod, row):
+            pass
+    return refusal
 
 
-def _run_pre_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
-    for plugin in runtime.profile.pre_bind:
-        try:
-            status = plugin.pre_bind(state.filter_states.get(plugin.name), pod, row)
-        except Exception as problem:
-            raise_plugin_fault(problem, plugin.name, "preBind")
+def _refusals_to_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Iterator[Status]:
+    """Of PreBind, and of Bind up to the plugin that binds the pod."""
+    before = ((each.name, each.pre_bind) for each in runtime.profile.pre_bind)
+    for name, status in _answers(before, "preBind", state, pod, row):
         if not (status.ok or status.skipped):
-            return status.by(plugin.name)
-    return None
-
-
-def _run_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
-    for plugin in runtime.profile.bind:
-        try:
-            status = plugin.bind(state.filter_states.get(plugin.name), pod, row)
-        except Exception as problem:
-            raise_plugin_fault(problem, plugin.name, "bind")
+            yield status.by(name)
+    for name, status in _answers(((each.name, each.bind) for each in runtime.profile.bind), "bind", state, pod, row):
         if status.ok:
-            return None
+            return
         if not status.skipped:
-            return status.by(plugin.name)
-    return error("no plugin bound the pod")
+            yield status.by(name)
+    yield error("no plugin bound the pod")
 
 
 class CycleContext(Struct):

@@ -245,7 +245,7 @@ class HTTPExtender:
         self.calls: Counter[str] = Counter()
         self.changed = 0
         self.passed_over: Counter[tuple[str, str]] = Counter()
-        self._cluster = cluster
+        self.cluster = cluster
         self._texts = texts
         self._rules = EngineRules.of(cluster.release)
         self._client = Client(config, "failed" if self._rules.extender_failures_are_lower_case else "Failed")
@@ -271,7 +271,7 @@ class HTTPExtender:
 
     def _question(self, pod: PodInfo, rows: RowColumn) -> bytes:
         if self.config.node_cache_capable:
-            return ask_about_names(pod, self._cluster.nodes.name_column[rows].tolist())
+            return ask_about_names(pod, self.cluster.nodes.name_column[rows].tolist())
         return ask_about_nodes(pod, self._texts.of(rows))
 
     # Filter
@@ -291,8 +291,8 @@ class HTTPExtender:
         return ExtenderAnswer(self._returned(result, rows), result.failed, unresolvable, bare=True)
 
     def _named(self, names: list[str], rows: RowColumn) -> RowColumn:
-        row_of, candidates = self._cluster.nodes.row_of, self._mask(rows)
-        passed = np.zeros(len(candidates), dtype=np.bool_)
+        row_of, passed = self.cluster.nodes.row_of, np.zeros(len(self.cluster.nodes), dtype=np.bool_)
+        candidates = NodeRows(self.cluster, rows).mask()
         for name in names:
             row = row_of.get(name)
             if row is None or not (candidates[row] or self._any_node):
@@ -307,7 +307,7 @@ class HTTPExtender:
         """kube-scheduler takes any node that comes back, whether or not it was sent. One that is not in the cluster
         would be bound to all the same; this simulation needs no call for that."""
         assert result.nodes is not None
-        nodes = self._cluster.nodes
+        nodes = self.cluster.nodes
         passed = np.zeros(len(nodes), dtype=np.bool_)
         changed = False
         for node in result.nodes.items:
@@ -326,11 +326,6 @@ class HTTPExtender:
         self.changed += changed
         return _in_order(rows, passed)
 
-    def _mask(self, rows: RowColumn) -> BoolColumn:
-        mask = np.zeros(len(self._cluster.nodes), dtype=np.bool_)
-        mask[rows] = True
-        return mask
-
     # Prioritize
 
     def prioritize(self, pod: PodInfo, rows: RowColumn) -> Int64Column | None:
@@ -340,9 +335,9 @@ class HTTPExtender:
         if not verb:
             return None
         given = read_priorities(self._post("prioritize", verb, self._question(pod, rows)))
-        scores = np.zeros(len(self._cluster.nodes), dtype=np.int64)
+        scores = np.zeros(len(self.cluster.nodes), dtype=np.int64)
         for each in given:
-            row = self._cluster.nodes.row_of.get(each.host)
+            row = self.cluster.nodes.row_of.get(each.host)
             if row is not None:
                 # Go adds up in int64 and lets it overflow, which adding to a column does as well.
                 scores[row : row + 1] += each.score
@@ -351,34 +346,39 @@ class HTTPExtender:
 
     # Preempt
 
-    def supports_preemption(self) -> bool:
-        return bool(self.config.preempt_verb)
-
     def process_preemption(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate]:
         """The candidates that are left, with the victims that the extender wants; a node without victims is left in,
         for the caller to judge."""
         in_full = not self.config.node_cache_capable
-        names = self._cluster.nodes.names
+        names = self.cluster.nodes.names
         victims_by_node = {names[row]: self._victims(each, in_full) for row, each in candidates.items()}
         body = ask_about_victims(pod, victims_by_node, in_full=in_full)
         answered = read_victims(self._post("preempt", self.config.preempt_verb, body))
         return {each.row: each for node, victims in answered.items() for each in [self._candidate(node, victims)]}
 
-    def node_name(self, row: int) -> str:
-        return self._cluster.nodes.names[row]
+    def report(self) -> dict[str, Any]:
+        """The number of calls, and the calls that did not count."""
+        entry = {
+            "passedOver": [
+                {"verb": point, "error": text, "times": times} for (point, text), times in self.passed_over.items()
+            ],
+            "changedNodes": self.changed,
+            "bind": "not called" if self.config.bind_verb else "",
+        }
+        return {"extender": self.name, "calls": dict(self.calls)} | {key: each for key, each in entry.items() if each}
 
     def _victims(self, candidate: Candidate, in_full: bool) -> Victims:
-        infos = [self._cluster.pods.infos[row] for row in candidate.victims]
-        node = self._cluster.nodes.names[candidate.row]
+        infos = [self.cluster.pods.infos[row] for row in candidate.victims]
+        node = self.cluster.nodes.names[candidate.row]
         pods = tuple(pod_on_wire(info, node) for info in infos) if in_full else ()
         return Victims(tuple(info.uid for info in infos), candidate.pdb_violations, pods)
 
     def _candidate(self, node: str, victims: Victims) -> Candidate:
-        row = self._cluster.nodes.row_of.get(node)
+        row = self.cluster.nodes.row_of.get(node)
         if row is None:
             raise ExtenderError(f'nodeinfo not found for node name "{node}"')
-        infos = self._cluster.pods.infos
-        there = {infos[pod_row].uid: pod_row for pod_row in self._cluster.pods_on(row)}
+        infos = self.cluster.pods.infos
+        there = {infos[pod_row].uid: pod_row for pod_row in self.cluster.pods_on(row)}
         missing = [uid for uid in victims.uids if uid not in there]
         if missing:
             raise ExtenderError(
@@ -458,7 +458,7 @@ class Extenders:
         """callExtenders: the candidates that are left with their victims, or the status that ends the search."""
         left = dict(candidates)
         for extender in self._interested_in(pod):
-            if not extender.supports_preemption():
+            if not extender.config.preempt_verb:
                 continue
             ignorable = extender.config.ignorable
             try:
@@ -471,15 +471,15 @@ class Extenders:
                 continue
             spared = [row for row, each in answer.items() if not each.victims] if self._needs_victims else []
             if spared and not ignorable:
-                return error(f'expected at least one victim pod on node "{extender.node_name(spared[0])}"')
+                return error(f'expected at least one victim pod on node "{extender.cluster.nodes.names[spared[0]]}"')
             left = {row: each for row, each in answer.items() if row not in spared}
             if not left:
                 break
         return left
 
     def report(self) -> list[dict[str, Any]]:
-        """For the coverage: the number of calls of each extender, and the calls that did not count."""
-        return [_calls_of(each) for each in self._extenders]
+        """For the coverage."""
+        return [each.report() for each in self._extenders]
 
     def close(self) -> None:
         for extender in self._extenders:
@@ -521,16 +521,3 @@ def _free_name(name: str, taken: Container[str]) -> str:
     while free in taken:
         free, number = f"{name} ({number})", number + 1
     return free
-
-
-def _calls_of(extender: HTTPExtender) -> dict[str, Any]:
-    entry: dict[str, Any] = {"extender": extender.name, "calls": dict(extender.calls)}
-    if extender.passed_over:
-        entry["passedOver"] = [
-            {"verb": point, "error": text, "times": times} for (point, text), times in extender.passed_over.items()
-        ]
-    if extender.changed:
-        entry["changedNodes"] = extender.changed
-    if extender.config.bind_verb:
-        entry["bind"] = "not called"
-    return entry
