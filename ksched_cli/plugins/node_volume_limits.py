@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import holds_place
 from ksched_cli.api.quantity import value
@@ -21,6 +23,7 @@ from ksched_cli.api.storage import (
     VolumeAttachment,
 )
 from ksched_cli.cluster.catalog import Catalog, claim_names
+from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -224,18 +227,24 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         if not pod.pod.spec.volumes:
             # Before there was a PreFilter it ran for every pod.
             return Verdict.passing(len(nodes))
-        # Nodes without a CSINode and without limits are all alike.
-        unlimited: Status | None = None
-        statuses = []
-        for row in nodes.rows.tolist():
-            csi_node = self._csi_node(row)
-            if csi_node is not None or self._limits(row, None):
-                statuses.append(self._check(pod, row, csi_node))
-                continue
-            if unlimited is None:
-                unlimited = self._check(pod, row, None)
-            statuses.append(unlimited)
-        return Verdict.from_statuses(statuses)
+        # Nodes without a CSINode and without limits are all alike: they have the first status.
+        special = self._special_rows()[nodes.rows]
+        plain, others = nodes.rows[~special][:1].tolist(), nodes.rows[special].tolist()
+        statuses = [self._check(pod, row, None) for row in plain] or [SUCCESS]
+        statuses += [self._check(pod, row, self._csi_node(row)) for row in others]
+        group = np.zeros(len(nodes), dtype=np.int32)
+        group[special] = np.arange(1, len(statuses))
+        return Verdict.by_group(group, statuses)
+
+    def _special_rows(self) -> BoolColumn:
+        """Which nodes have a CSINode or limits of their own."""
+        table = self.handle.cluster.nodes
+        names = [each.metadata.name for each in self.handle.cluster.catalog.all(CSINode)]
+        special = np.zeros(len(table), dtype=np.bool_)
+        special[[table.row_of[name] for name in names if name in table.row_of]] = True
+        if not NodeVolumeLimitsRules.of(self.handle.release).counts_attachments:
+            special |= [bool(self._limits(row, None)) for row in range(len(table))]
+        return special
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         row = int(nodes.rows[index])
