@@ -49,15 +49,10 @@ class AffinityTerm(Struct, frozen=True):
     namespaces: frozenset[str]
     namespace_selector: Selector
 
-    def matches(self, pod: PodInfo, namespace_labels: Labels) -> bool:
-        """AffinityTerm.Matches, for a term of an existing pod and a pod whose namespace has these labels."""
-        return (
-            pod.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
-        ) and self.selector.matches(pod.labels)
-
-    def may_match(self, pod: Pod) -> bool:
-        """AffinityTerm.Matches without the labels of the pod's namespace: what a queueing hint goes by."""
-        near = pod.metadata.namespace in self.namespaces or self.namespace_selector.matches(_NO_LABELS)
+    def matches(self, pod: Pod, namespace_labels: Labels = _NO_LABELS) -> bool:
+        """AffinityTerm.Matches, for a term of an existing pod and a pod whose namespace has these labels. A queueing
+        hint goes by the pod alone."""
+        near = pod.metadata.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         return near and self.selector.matches(pod.metadata.labels)
 
     def matcher(self, catalog: Catalog) -> PodMatcher:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -248,18 +248,18 @@ class PodTable:
 
     def move(self, row: int, node_row: int) -> None:
         if self._undo.recording:
-            self._undo.note(self._set_node_row, row, int(self._node_row[row]))
+            self._undo.note(self._set, "_node_row", row, int(self._node_row[row]))
         self._node_row[row] = node_row
 
     def renumber(self, new_row: RowColumn) -> None:
         """Nodes have other rows now; NOWHERE for those that are gone."""
-        self._undo.note(self._set_node_rows, self.node_row.copy())
+        self._undo.note(self._set, "_node_row", slice(len(self)), self.node_row.copy())
         placed = self.node_row != NOWHERE
         self.node_row[placed] = new_row[self.node_row[placed]]
 
     def terminate(self, row: int) -> int:
         """Mark the pod as terminating; the node row that it is on."""
-        self._undo.note(self._set_terminating, row, self._terminating.item(row))
+        self._undo.note(self._set, "_terminating", row, self._terminating.item(row))
         self._terminating[row] = True
         return self._node_row.item(row)
 
@@ -282,14 +282,9 @@ class PodTable:
         self._describe(row, info)
         self._terminating[row] = terminating
 
-    def _set_node_row(self, row: int, node_row: int) -> None:
-        self._node_row[row] = node_row
-
-    def _set_node_rows(self, node_rows: RowColumn) -> None:
-        self._node_row[: len(node_rows)] = node_rows
-
-    def _set_terminating(self, row: int, terminating: bool) -> None:
-        self._terminating[row] = terminating
+    def _set(self, column: str, rows: int | slice, values: Any) -> None:
+        """The column may have grown since the change was noted."""
+        getattr(self, column)[rows] = values
 
     def _describe(self, row: int, info: PodInfo) -> None:
         facts = self._facts(info)

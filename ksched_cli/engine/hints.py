@@ -134,11 +134,7 @@ class NearbyPods:
             return True
         known = self._catalog.get(Namespace, namespace)
         labels = {} if known is None else known.metadata.labels
-        return any(
-            (namespace in term.namespaces or term.namespace_selector.matches(labels))
-            and term.selector.matches(new.metadata.labels)
-            for term in self._parser.of(waiting.info).required_affinity
-        )
+        return any(term.matches(new, labels) for term in self._parser.of(waiting.info).required_affinity)
 
 
 _NODE_TAINT = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)

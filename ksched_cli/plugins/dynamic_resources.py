@@ -660,7 +660,7 @@ class DynamicResources(
             return error(NOT_FOUND)
         for claim in self._current(state):
             if not is_reserved_for(claim, pod.pod, self._groups.group_of(pod.pod)):
-                self._tracker.replace(reserved(claim, self._groups.consumer(pod.pod, claim)))
+                self._tracker.put(reserved(claim, self._groups.consumer(pod.pod, claim)))
         self._land(state)
         return SUCCESS
 

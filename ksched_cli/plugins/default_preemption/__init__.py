@@ -70,13 +70,6 @@ class PreemptionSearch(Struct):
     potential: RowColumn
     outcomes: Outcomes
 
-    def _statuses(self) -> NodeStatuses:
-        """Statuses of the nodes that are no candidates. Nodes that were not tried have the common status."""
-        statuses = NodeStatuses(len(self.outcomes.tried))
-        statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
-        statuses.take_over(self.outcomes.statuses, self.potential[~self.outcomes.helps[self.potential]])
-        return statuses
-
     @property
     def candidates(self) -> RowColumn:
         helps = self.outcomes.helps
@@ -85,24 +78,16 @@ class PreemptionSearch(Struct):
         rows: RowColumn = self.potential[helps[self.potential]]
         return rows
 
-    def candidate(self, row: int) -> Candidate:
-        return self.outcomes.candidate(row)
-
-    def failure(self) -> str:
-        """The message about the nodes when none is a candidate (FitError.Error)."""
-        return self._words[1]
-
-    def errors(self) -> str:
-        """The errors of the dry run, each text once (utilerrors.NewAggregate)."""
-        return self._words[0]
-
-    @property
-    def _words(self) -> tuple[str, str]:
-        """Errors and failure message, kept for a kind of pod until its nodes change."""
+    def words(self) -> tuple[str, str]:
+        """The errors of the dry run, each text once (utilerrors.NewAggregate), and the message about the nodes where
+        none is a candidate (FitError.Error). They are kept for a kind of pod until its nodes change."""
         known = self.outcomes.words
         same = known is not None and (known[0] is self.potential or len(known[0]) == len(self.potential) == 0)
         if known is None or not same:
-            statuses = self._statuses()
+            # Nodes that were not tried have the common status.
+            statuses = NodeStatuses(len(self.outcomes.tried))
+            statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
+            statuses.take_over(self.outcomes.statuses, self.potential[~self.outcomes.helps[self.potential]])
             rows = statuses.rows_with(Code.ERROR).tolist()
             texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
             errors = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
@@ -338,7 +323,8 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         if self.handle.extenders is None:
             best = found.outcomes.best(candidates, nodes.name_rank)
         else:
-            left = self.handle.extenders.preempt(pod, {row: found.candidate(row) for row in candidates.tolist()})
+            listed = {row: found.outcomes.candidate(row) for row in candidates.tolist()}
+            left = self.handle.extenders.preempt(pod, listed)
             if isinstance(left, Status):
                 return None, replace(left, reasons=as_reasons([f"preemption: {left.message}"]))
             if not left:
@@ -356,10 +342,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         lost = PostFilterResult("") if loses else None
         if not self._rules.explains_failure:
             return lost, unschedulable("")
-        problem = found.errors()
+        problem, failure = found.words()
         if problem:
             return None, error(f"preemption: {problem}")
-        return lost, unschedulable(f"preemption: {found.failure()}")
+        return lost, unschedulable(f"preemption: {failure}")
 
     def explain_post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> Detail:
         """The candidates from the best to the worst with the figures they are chosen by, and what is wrong with the

@@ -128,12 +128,12 @@ def affinity_pod_may_help(
 
 def _match_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
     """podMatchesAllAffinityTerms: no terms match nothing."""
-    return bool(terms) and all(term.may_match(pod) for term in terms)
+    return bool(terms) and all(term.matches(pod) for term in terms)
 
 
 def _match_any(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
     """podMatchesAnyAffinityTerms."""
-    return any(term.may_match(pod) for term in terms)
+    return any(term.matches(pod) for term in terms)
 
 
 def affinity_node_may_help(terms: PodTerms, old: Node | None, new: Node) -> bool:
@@ -500,7 +500,7 @@ class InterPodAffinity(
         info = self.handle.cluster.pods.infos[other]
         carried = self._parser.of(info).required_anti_affinity if state.existing.by_key else ()
         return (
-            any(term.matches(pod, state.namespace_labels) for term in carried)
+            any(term.matches(pod.pod, state.namespace_labels) for term in carried)
             or state.terms.affinity_matches(info)
             or any(matcher.matches(info.namespace, info.labels) for matcher, _, _ in state.terms.anti_affinity)
         )
@@ -510,7 +510,7 @@ class InterPodAffinity(
         cluster = self.handle.cluster
         column, info = cluster.nodes.labels.column, cluster.pods.infos[other]
         for term in self._parser.of(info).required_anti_affinity:
-            if term.matches(pod, state.namespace_labels):
+            if term.matches(pod.pod, state.namespace_labels):
                 state.existing.update(column(term.topology_key), term.topology_key, row, amount)
         if not self._rules.follows_nominated_pods and self.handle.nominator.node_of(other):
             return
@@ -596,7 +596,7 @@ class InterPodAffinity(
 
     def _avoiding(self, state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
         terms = self._parser.of(other).required_anti_affinity
-        return any(term.topology_key == key and term.matches(pod, state.namespace_labels) for term in terms)
+        return any(term.topology_key == key and term.matches(pod.pod, state.namespace_labels) for term in terms)
 
     # Score
 

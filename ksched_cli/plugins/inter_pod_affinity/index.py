@@ -216,7 +216,7 @@ class CarriedTerms:
         """Terms that match the pod and that some pod at some topology value carries."""
         if not self._terms:
             return []
-        matching = self._by_selector.matching(pod, lambda each: each.term.matches(pod, namespace_labels))
+        matching = self._by_selector.matching(pod, lambda each: each.term.matches(pod.pod, namespace_labels))
         return [each for each in matching if each.counts.total]
 
     def forget_matches(self) -> None:

@@ -409,15 +409,11 @@ class ClaimTracker:
 
     def allocate(self, claim: ResourceClaim) -> None:
         """Stores a claim that has just been allocated."""
-        if self._put(claim):
+        if self.put(claim):
             self._add(claim)
 
-    def replace(self, claim: ResourceClaim) -> None:
-        """Stores a claim whose allocation does not change."""
-        self._put(claim)
-
-    def _put(self, claim: ResourceClaim) -> bool:
-        """Stores the claim; returns whether the state was up to date, so that adding the claim is enough."""
+    def put(self, claim: ResourceClaim) -> bool:
+        """Stores a claim whose allocation does not change; returns whether the state was up to date."""
         current = self._version == self._catalog.version
         before = self._catalog.get(ResourceClaim, claim.metadata.name, claim.metadata.namespace)
         self._catalog.put(claim)

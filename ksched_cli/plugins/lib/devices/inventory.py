@@ -79,7 +79,7 @@ class PoolIndex:
         self._by_pool: dict[PoolID, list[ResourceSlice]] = {}
         self._local: dict[str, list[int]] = {}
         self._shared: list[int] = []
-        self._masks: dict[int, BoolColumn | AllocationError] = {}
+        self._masks: dict[int, BoolColumn] = {}
         self._device_masks: dict[int, BoolColumn] = {}
         self._rows: dict[int, tuple[Pool, ...]] = {}
         self._built: dict[tuple[int, ...], tuple[Pool, ...]] = {}
@@ -125,13 +125,7 @@ class PoolIndex:
     def _reaches(self, at: int) -> BoolColumn:
         mask = self._masks.get(at)
         if mask is None:
-            try:
-                mask = self._slice_mask(self.slices[at])
-            except AllocationError as problem:
-                mask = problem
-            self._masks[at] = mask
-        if isinstance(mask, AllocationError):
-            raise mask
+            mask = self._masks[at] = self._slice_mask(self.slices[at])
         return mask
 
     def _slice_mask(self, each: ResourceSlice) -> BoolColumn:

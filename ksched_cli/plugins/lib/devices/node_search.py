@@ -351,9 +351,6 @@ def _amount(mapping: NodeAllocatableResourceMapping, taken: TakenDevice, where: 
     return None if consumed is None else consumed * multiplier
 
 
-__all__ = ["ClaimStatuses", "NodeResources", "TakenDevice", "TakenDevices", "held", "picked"]
-
-
 class GroupClaims:
     """The bindings of one cluster; where it is not `enabled`, every claim is reserved for the pod."""
 

@@ -33,7 +33,7 @@ def test_own_changes_are_followed_within_an_epoch() -> None:
     tracker.allocated()
     epoch = tracker.epoch
     tracker.allocate(claim("x", "d"))
-    tracker.replace(claim("x", "d"))
+    tracker.put(claim("x", "d"))
     catalog.put(make_node("unrelated").obj())
     assert tracker.allocated().devices == {(DRIVER, "p", "d")}
     assert (tracker.epoch, tracker.changes_in(DRIVER, "p"), tracker.changes_in(DRIVER, "q")) == (epoch, 1, 0)
