@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, PodSchedulingGroup
 from ksched_cli.api.dynamic_resources import ResourceClaim
+from ksched_cli.config.plugin_args import DynamicResourcesArgs
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.status import unschedulable
 from ksched_cli.plugins.dynamic_resources import DynamicResources
@@ -315,18 +317,31 @@ def test_devices_for_all_nodes_leave_the_choice_open() -> None:
     assert allocation.node_selector is None
 
 
-def test_a_pod_that_is_refused_gives_its_devices_back() -> None:
-    made = make_bench(
-        DynamicResources, NODES, pod_with("pod", "claim"),
-        objects=[GPU, make_claim("claim", exactly()), on_node("n1", "a")],
-    )  # fmt: skip
+@pytest.mark.parametrize(("group", "in_flight"), [(None, set()), ("g", {"default/claim"})], ids=["alone", "in a group"])
+def test_a_pod_that_is_refused_gives_its_devices_back(group: str | None, in_flight: set[str]) -> None:
+    pod = pod_with("pod", "claim")
+    if group is not None:
+        pod = replace(pod, spec=replace(pod.spec, scheduling_group=PodSchedulingGroup(group)))
+    objects = [GPU, make_claim("claim", exactly()), on_node("n1", "a")]
+    made = make_bench(DynamicResources, NODES, pod, objects=objects, gates="GenericWorkload=true")
     state = made.state()
     made.plugin.filter(state, made.pod, made.nodes())
     assert made.plugin.reserve(state, made.pod, 0).ok
     assert claim_of(made.cluster, "claim").status.allocation is not None
+    assert made.state().pending_elsewhere == in_flight
     made.plugin.unreserve(state, made.pod, 0)
     assert claim_of(made.cluster, "claim").status.allocation is None
+    assert made.state().pending_elsewhere == set()
     assert made.statuses() == {"n2": CANNOT}
+
+
+def test_the_search_for_devices_ends_after_the_time_that_the_arguments_allow() -> None:
+    """Every set of these devices would be tried, which takes seconds."""
+    many = make_slice("slice", devices(*[f"d{at:02}" for at in range(16)]), node="n1")
+    objects = [GPU, make_claim("claim", exactly("a", count=8), exactly("b", count=9)), many]
+    args = DynamicResourcesArgs(filter_timeout="10ms")
+    made = make_bench(DynamicResources, NODES[:1], pod_with("pod", "claim"), objects=objects, args=args)
+    assert made.statuses() == {"n1": ("Error", ("node n1: timed out trying to allocate devices",))}
 
 
 def test_after_pre_bind_an_allocation_stays() -> None:

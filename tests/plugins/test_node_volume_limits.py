@@ -39,6 +39,8 @@ def bench(pod: Any, running: list[Any], *objects: Any) -> Bench:
         pytest.param("ab", "", [csi_node("n", 1)], True, id="two at once over the limit"),
         pytest.param("a", "b", [csi_node("n", 1)], True, id="another pod's volume counts"),
         pytest.param("a", "a", [csi_node("n", 1)], False, id="a volume counts once for all its pods"),
+        pytest.param("a", "", [csi_node("n", 0), volume("pv-a", csi={"driver": "csi.example", "volumeHandle": ""})],
+                     False, id="a volume without a handle"),
         pytest.param("ab", "", [csi_node("n", None)], False, id="a driver without a limit"),
         pytest.param("ab", "", [], False, id="a node without CSINode"),
         pytest.param("a", "", [csi_node("n", 0)], True, id="a limit of none"),

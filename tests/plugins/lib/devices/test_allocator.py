@@ -77,6 +77,7 @@ def distinct(name: str, *requests: str) -> dict[str, Any]:
         pytest.param([exactly(count=3)], [match("numa")], [NUMA], None, id="match attribute, too many"),
         pytest.param([exactly(count=2)], [match("model")], [NUMA], None, id="match attribute, none alike"),
         pytest.param([exactly()], [match("nothing")], [NUMA], None, id="match attribute that no device has"),
+        pytest.param([exactly(count=2)], [match("numa"), match("model")], [NUMA], None, id="match two attributes"),
         pytest.param(
             [exactly("a", count=2), exactly("b")], [match("numa", "a")], [NUMA], ["a=d0", "a=d2", "b=d1"],
             id="match attribute of one request",
