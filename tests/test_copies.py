@@ -179,11 +179,15 @@ def test_many_copies_that_fail_alike_share_a_line() -> None:
 def test_very_many_copies_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies of a long run share their values, and not their names."""
     cluster = [entry("Node", make_node("n0").allocatable(cpu=2, pods=110).obj())]
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "none"}}
     large = [entry("Pod", _pending(f"c-{index:02}", requests={"memory": "9Ti"})) for index in range(30)]
+    # PreFilter rejects these: they have no failures of nodes, and rows of their own.
+    large += [entry("Pod", make_pod(f"d{index:02}-x").spec(volumes=[claim]).obj()) for index in range(30)]
     small = [entry("Pod", _pending(f"{name}-{index:02}", requests={"cpu": "1"})) for name, index in _names()]
     simulation = prepare(RunOptions(objects=[*cluster, *small, *large])).simulate()
     expected = shown(simulation)[1]
     assert "30 pods of default/c-*" in expected
+    assert "default/d29-x " in expected
     monkeypatch.setattr("ksched_cli.report.view.stream._VERY_MANY", 5)
     assert shown(simulation)[1] == expected
 

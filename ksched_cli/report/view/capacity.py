@@ -173,7 +173,8 @@ def view(found: CapacityDocument) -> View:
         sections = [*_nodes(only, "by-node"), *sections_of(only.autoscaling, found.coverage)]
     else:
         subject = counted(len(capacities), "manifest")
-        fit = f"{len(capacities) - none} {'fits' if len(capacities) - none == 1 else 'fit'} once more"
+        fitting = len(capacities) - none
+        fit = f"{fitting} {'fits' if fitting == 1 else 'fit'} once more"
         verdict = f"{none} {'does' if none == 1 else 'do'} not fit" if none else fit
         details, notes = [fit] if none else [], []
         sections = [Section("each", "Each manifest by itself", Steps([_step(each) for each in capacities]))]

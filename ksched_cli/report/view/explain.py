@@ -300,9 +300,8 @@ def _answers(found: ExplanationDocument) -> list[Section]:
             lines.append(Line(f"{point} {', '.join(plugins)}: {', '.join(reasons)}", "bad"))
         for answer in answers:
             if not answer.rejects and answer.nodes is not None:
-                leaves = ", ".join(answer.nodes[:5]) or "no node"
-                more = " and others" if len(answer.nodes) > 5 else ""
-                lines.append(Line(f"{point} {answer.plugin}: leaves only {leaves}{more}"))
+                leaves = f"leaves only {named(answer.nodes, 5)}" if answer.nodes else "leaves no node"
+                lines.append(Line(f"{point} {answer.plugin}: {leaves}"))
     lines += [Line(f"Filter {plugin}: {problem}", "bad") for plugin, problem in found.problems.items()]
     return [Section("answers", "Results for the pod as a whole", Lines(lines))] if lines else []
 

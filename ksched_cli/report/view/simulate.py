@@ -106,14 +106,13 @@ def view(found: SimulationDocument) -> View:
 
 def _verdict(found: SimulationDocument, counts: Counter[str]) -> tuple[str, str, Tone, list[str]]:
     preempts = "preempts" if counts["preempts"] == 1 else "preempt"
-    provisioned = sum(bool(found.place(each)) for each in found.pods) if found.places else 0
     bad = _words(
-        (counts["unschedulable"] - provisioned, "unschedulable"),
+        (counts["unschedulable"] - found.provisioned, "unschedulable"),
         (counts["error"], "in error"),
         (len(found.refused), "refused"),
     )
     good = _words(
-        (provisioned, "on nodes that Karpenter adds or expects"),
+        (found.provisioned, "on nodes that Karpenter adds or expects"),
         (counts["scheduled"], "scheduled"),
         (counts["preempts"], preempts),
         (counts["skipped"], "being deleted"),
@@ -168,9 +167,8 @@ def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
         Figure("scheduled", f"{counts['scheduled']:,}", "good" if counts["scheduled"] else "plain"),
         Figure("no node", f"{failing:,}", "bad" if failing else "plain"),
     ]
-    provisioned = sum(bool(found.place(each)) for each in found.pods) if found.places else 0
     more: Sequence[tuple[int, str, Tone]] = [
-        (provisioned, "on new nodes", "warn"),
+        (found.provisioned, "on new nodes", "warn"),
         (counts["preempts"], "waiting for victims", "warn"),
         (len(found.gated), "held back", "warn"),
         (len(found.refused), "refused", "bad"),
@@ -204,12 +202,13 @@ def _table(found: SimulationDocument) -> Table:
     before: PodPart | None = None
     for number, each in enumerate(found.pods):
         place_of = found.place(each)
+        name = found.names[number] if found.names else each.pod
         if before is not None and not place_of and _shares_row(each, before):
-            name = found.names[number] if found.names else each.pod
             of, previous = copies_of(name), rows[-1][1]
             rows.append((name, previous if of == previous else of, *rows[-1][2:]))
         else:
-            rows.append(tuple(_row(each, place_of, leads=leads)))
+            result, node, why = result_of(each, place_of, leads=leads)
+            rows.append((name, copies_of(name), result, node, f"{each.feasible_nodes}/{each.total_nodes}", why))
         before = None if place_of else each
     return Table(shown, rows, rows_are="pod", few=_MANY, copies=True)
 
@@ -223,11 +222,6 @@ def _shares_row(pod: PodPart, before: PodPart) -> bool:
         and pod.message is before.message
         and not pod.nominated_node
     )
-
-
-def _row(pod: PodPart, place: str, *, leads: bool = True) -> list[Any]:
-    result, node, why = result_of(pod, place, leads=leads)
-    return [pod.pod, copies_of(pod.pod), result, node, f"{pod.feasible_nodes}/{pod.total_nodes}", why]
 
 
 def result_of(pod: PodPart, place: str, *, leads: bool = True) -> tuple[str, str, str]:

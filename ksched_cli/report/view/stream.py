@@ -48,14 +48,18 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     names: Sequence[str] = ()
 
     @property
+    def provisioned(self) -> int:
+        """The number of pods that a node of the autoscaler takes."""
+        return sum(bool(self.place(each)) for each in self.pods) if self.places else 0
+
+    @property
     def failing(self) -> int:
         """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
-        failed = self.failed()
-        return len(failed) - sum(bool(self.place(each)) for each in failed) if self.places else len(failed)
+        return len(self.failed()) - self.provisioned
 
     def failed(self) -> list[PodPart]:
         """The pods without a node in the cluster, and for which no victims leave."""
-        return [each for each in self.pods if each.result != "scheduled" and each.verdict in ("unschedulable", "error")]
+        return [each for each in self.pods if each.verdict in ("unschedulable", "error")]
 
     def place(self, pod: PodPart) -> str:
         """The node that the cluster's autoscaler has for a pod without a node."""
@@ -105,24 +109,12 @@ def _shared_parts(outcomes: Sequence[PodOutcome], *, shares: bool) -> Iterator[P
     before: PodOutcome | None = None
     part: PodPart | None = None
     for each in outcomes:
-        alike = before is not None and each.result == "unschedulable" and not (each.preemption or each.nominated_node)
-        if (
-            not alike
-            or before is None
-            or each.result != before.result
-            or each.failures is not before.failures
-            or each.pre_filter != before.pre_filter
-            or each.message != before.message
-            or each.missing != before.missing
-            or each.pod_group != before.pod_group
-            or each.unschedulable_plugins != before.unschedulable_plugins
-        ):
+        found = replace(each, pod="", detail=None)
+        if part is None or each.result != "unschedulable" or each.nominated_node or found != before:
             part = PodPart.of(replace(each, detail=None))
-        else:
-            assert part is not None
-            if not shares or each.missing:
-                part = replace(part, pod=each.pod)
-        before = each
+        elif not shares or each.missing:
+            part = replace(part, pod=each.pod)
+        before = found
         yield part
 
 

@@ -447,7 +447,8 @@ def test_what_is_missing_is_named_beside_the_answers_it_could_change(
 ) -> None:
     kube.faults["/api/v1/persistentvolumeclaims"] += [refuses(403, "forbidden")] * 3
     claim = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-    kube.hold([make_pod("stateful").spec(volumes=claim).doc()])
+    # Of three pods the step of each names what could not be read, of more pods a note.
+    kube.hold([make_pod("stateful").spec(volumes=claim).doc(), make_pod("p").doc(), make_pod("q").doc()])
     snapshot = str(tmp_path / "s.gz")
     live = ["--kubeconfig", kube.kubeconfig(tmp_path)]
     ksched("snapshot", *live, "-o", snapshot, code=0)
