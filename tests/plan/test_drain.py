@@ -18,7 +18,7 @@ from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget, PriorityClass, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import needs_no_budget
-from ksched_cli.plan.drain.drain import DrainRun, SingleDrain, find_nodes, in_turn
+from ksched_cli.plan.drain.drain import DrainRun, find_nodes, in_turn
 from ksched_cli.plan.drain.results import DrainResult, Flags, Healthy, PodFate
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, loaded_of, make_node, make_pod
@@ -167,16 +167,16 @@ class Watcher:
             yield
 
     def _watching_drains(self) -> Any:
-        original = SingleDrain.run
+        original = DrainRun._drain_all
 
-        def run_drain(single: SingleDrain, *arguments: Any) -> DrainResult:
+        def run_drain(run: DrainRun, *arguments: Any) -> DrainResult:
             self.granted.clear()
-            drain = original(single, *arguments)
+            drain = original(run, *arguments)
             self.check(drain)
             self.drains.append(drain)
             return drain
 
-        return patch.object(SingleDrain, "run", run_drain)
+        return patch.object(DrainRun, "_drain_all", run_drain)
 
     def check(self, drain: DrainResult) -> None:
         """The drain has just ended: the objects of the API server are as the drain left them."""

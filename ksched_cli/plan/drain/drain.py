@@ -32,7 +32,6 @@ from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.pods import (
     MOST_CYCLES,
     NOTHING_MOVES,
-    ChangesAnyway,
     DrainReader,
     NodeDrainPlan,
     PendingPods,
@@ -55,7 +54,7 @@ from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.each import copies_at_once, run_trials
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
-from ksched_cli.plan.run.run import InOrder, Run
+from ksched_cli.plan.run.run import Run
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.editor import Editor, name_hint
@@ -168,52 +167,6 @@ class NodeEvictions:
         return self._store.same_pod(pod) is not None
 
 
-class SingleDrain:
-    """Drains nodes of the world as it is now."""
-
-    def __init__(
-        self, world: World, flags: Flags, pending: PendingPods, reasons: UnplacedReasons, *, moved_only: bool
-    ) -> None:
-        self._world, self._flags, self._moved_only = world, flags, moved_only
-        self._pending, self._reasons = pending, reasons
-
-    def run(self, nodes: Sequence[str], anyway: ChangesAnyway) -> DrainResult:
-        """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
-        evictions are tried again after the others, whose new pods may have helped."""
-        world = self._world
-        with world.cluster.specs_change_together():
-            world.apply(partial(_cordon, nodes))
-        draining = NodeEvictions(world, self._flags)
-        self._pending.leave(nodes)
-        self._pending.place()
-        drained = [draining.start(node) for node in nodes]
-        any_granted = True
-        while any_granted:
-            # Each of these nodes is tried again, also after an eviction of an earlier one is granted.
-            granted = [draining.retry(node) for node in drained if node.left and not node.timed_out]
-            any_granted = any(granted)
-        draining.run()
-        reader = DrainReader(world, self._reasons, anyway.preempted)
-        preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in anyway.preempted]
-        counted = {uid_of_pod(pod) for node in drained for pod in node.evict} - anyway.preempted
-        counted |= {uid_of_pod(each.pod) for each in preempted}
-        return DrainResult(
-            tuple(map(reader.node_drain, drained)),
-            draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
-            tuple(map(reader.evicted, preempted)),
-            QueuedPods(self._pending.pods, self._pending.placed),
-            tuple(self._displaced(reader, anyway.placed, counted)),
-            world.result(draining.ending, moved_only=self._moved_only),
-        )
-
-    def _displaced(self, reader: DrainReader, placed: Collection[str], counted: Collection[str]) -> Iterator[PodFate]:
-        """The pods of `placed`, which have a node without the drain, that have none with it. Pods of `counted` are part
-        of the result already."""
-        for uid, pod in moved_forerunners(self._world):
-            if uid in placed and uid not in counted and (fate := reader.waits(pod)) is not None:
-                yield fate
-
-
 def _cordon(nodes: Iterable[str], plane: ControlPlane) -> None:
     editor = Editor(plane)
     for node in nodes:
@@ -323,7 +276,7 @@ class DrainRun(Run):
         self._reasons = UnplacedReasons(self.cluster.undo)
         self.observe(self._reasons)
         self._pending = PendingPods(self.world)
-        self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
+        self._flags, self._moved_only = flags, moved_only
         self.spares = SpareCopies(self.world)
         # Set when the pending pods are placed.
         self._anyway = NOTHING_MOVES
@@ -334,7 +287,7 @@ class DrainRun(Run):
         if len(groups) == 1:
             self._pending.place()
             self._anyway = self._pending.changes_anyway()
-            yield self.run_all_orders(self._run_of(groups[0]), merge_drain_orders)
+            yield self.run_all_orders(partial(self._drain_all, groups[0]), merge_drain_orders)
             return
         self.place_pending()
         self.spares.set_aside()
@@ -359,7 +312,7 @@ class DrainRun(Run):
         with self.trial():
             result = self.drain(nodes)
             others = self._other_orders(left)
-        again = partial(self.try_order, self._run_of(nodes))
+        again = partial(self.try_order, partial(self._drain_all, nodes))
         return merge_drain_orders(result, others, again), len(others)
 
     def _other_orders(self, left: int = _MOST_ORDERS_OF_EACH) -> list[Alternative]:
@@ -422,18 +375,46 @@ class DrainRun(Run):
 
     def drain(self, nodes: Sequence[str], choices: Choices = FIRST_ORDER) -> DrainResult:
         """Drain the nodes with these draws."""
-        return self.in_order(self._run_of(nodes), choices)
+        return self.in_order(partial(self._drain_all, nodes), choices)
 
-    def _run_of(self, nodes: Sequence[str]) -> InOrder[DrainResult]:
-        """A function that drains the nodes with the draws that it is given. The pending pods are placed before."""
+    def _drain_all(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
+        """Cordon the nodes, place the pending pods that they took, and drain one node after the other (RunDrain). Nodes
+        with refused evictions are tried again after the others, whose new pods may have helped."""
+        world, anyway = self.world, self._anyway
+        with world.cluster.specs_change_together():
+            world.apply(partial(_cordon, nodes))
+        draining = NodeEvictions(world, self._flags)
+        self._pending.leave(nodes)
+        self._pending.place()
+        drained = [draining.start(node) for node in nodes]
+        any_granted = True
+        while any_granted:
+            # Each of these nodes is tried again, also after an eviction of an earlier one is granted.
+            granted = [draining.retry(node) for node in drained if node.left and not node.timed_out]
+            any_granted = any(granted)
+        draining.run()
+        reader = DrainReader(world, self._reasons, anyway.preempted)
+        preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in anyway.preempted]
+        counted = {uid_of_pod(pod) for node in drained for pod in node.evict} - anyway.preempted
+        counted |= {uid_of_pod(each.pod) for each in preempted}
+        result = DrainResult(
+            tuple(map(reader.node_drain, drained)),
+            draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
+            tuple(map(reader.evicted, preempted)),
+            QueuedPods(self._pending.pods, self._pending.placed, self.spares.count),
+            tuple(self._displaced(reader, counted)),
+            world.result(draining.ending, moved_only=self._moved_only),
+            autoscaling=self.provisioned(),
+        )
+        self.spares.notice()
+        return result
 
-        def run(choices: Choices) -> DrainResult:
-            result = self._single.run(nodes, self._anyway)
-            self.spares.notice()
-            pending = replace(result.pending, copies_left_out=self.spares.count)
-            return replace(result, pending=pending, autoscaling=self.provisioned())
-
-        return run
+    def _displaced(self, reader: DrainReader, counted: Collection[str]) -> Iterator[PodFate]:
+        """The pods that have a node without the drain and have none with it. Pods of `counted` are part of the result
+        already."""
+        for uid, pod in moved_forerunners(self.world):
+            if uid in self._anyway.placed and uid not in counted and (fate := reader.waits(pod)) is not None:
+                yield fate
 
 
 # What is drained by itself.
