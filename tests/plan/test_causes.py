@@ -124,6 +124,20 @@ SOFT = "PreferNoSchedule"
              "p: NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu"], id="a victim of preemption",
         ),
         pytest.param(
+            [make_node("a").allocatable(cpu="2", memory="16Gi", pods="1"), make_pod("low").on("a"), make_pod("p").priority(1).spec(resources={"requests": {"cpu": "3"}})],
+            "1.33", "1.34",
+            ["low: preemption before p NodeResourcesFit preemption 1.34 PodLevelResources a:Too many pods, preemption may help>Too many pods, Insufficient cpu, beyond help",
+             "p: NodeResourcesFit preemption 1.34 PodLevelResources a:Too many pods, preemption may help>Too many pods, Insufficient cpu, beyond help"],
+            id="an eviction that no longer helps",
+        ),
+        pytest.param(
+            [make_node("a").allocatable(cpu="2", memory="16Gi", pods="1"), make_pod("low").on("a"), make_pod("p").priority(1).spec(resources={"requests": {"cpu": "3"}})],
+            "1.34", "1.33",
+            ["low: preemption after p NodeResourcesFit preemption 1.34 PodLevelResources a:Too many pods, Insufficient cpu, beyond help>Too many pods, preemption may help",
+             "p: NodeResourcesFit preemption 1.34 PodLevelResources a:Too many pods, Insufficient cpu, beyond help>Too many pods, preemption may help"],
+            id="an eviction that helps now",
+        ),
+        pytest.param(
             [make_node("a"), make_pod("p").gate("x/y")], "1.27", "1.25",
             ["p: SchedulingGates queue 1.27 PodSchedulingReadiness"], id="a gate holds the pod back in the version before",
         ),
@@ -180,6 +194,37 @@ def test_a_plugin_that_a_configuration_leaves_out(tmp_path: Path) -> None:
     off = config(tmp_path, plugins={"filter": {"disabled": [{"name": "NodeUnschedulable"}]}})
     assert compared(tmp_path, [make_node("a").cordoned(), POD], {"config": off}) == [
         "p: NodeUnschedulable filter config a:node(s) were unschedulable>fits"
+    ]
+
+
+def test_a_configuration_without_preemption(tmp_path: Path) -> None:
+    off = config(tmp_path, plugins={"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}})
+    nodes = [make_node(name).allocatable(cpu="2", memory="16Gi", pods="9") for name in ("a", "b")]
+    items = [*nodes, make_pod("low").on("a").requests(cpu="2"), make_pod("mid").on("b").requests(cpu="2").priority(1)]
+    assert compared(tmp_path, [*items, make_pod("p").requests(cpu="2").priority(2)], {"config": off}) == [
+        "low: preemption before p DefaultPreemption preemption config a:evicts default/low>None",
+        "p: DefaultPreemption preemption config a:evicts default/low>None",
+    ]
+
+
+def test_nodes_that_fit_on_one_side_only_change_the_scores_of_the_others(tmp_path: Path) -> None:
+    """The pod goes from the large node to the one that it prefers, since scores are normalised over the nodes that
+    fit. NodePorts lets one more node in, NodeUnschedulable two: it is the cause."""
+    off = config(tmp_path, plugins={"filter": {"disabled": [{"name": "NodePorts"}, {"name": "NodeUnschedulable"}]}})
+    pod = make_pod("p").requests(cpu="1", memory="1Gi").host_port(80)
+    for weight, label in ((1, {"operator": "Exists"}), (100, {"operator": "In", "values": ["most"]})):
+        pod.prefers(weight, {"matchExpressions": [{"key": "k", **label}]})
+
+    def soft(name: str) -> Any:
+        return make_node(name).label(k="most").taint("t", effect=SOFT)
+
+    items = [
+        soft("c"), soft("d").cordoned(), soft("e").cordoned(), make_pod("on-c").on("c").host_port(80),
+        make_node("a").label(k="some").allocatable(cpu="4", memory="4Gi", pods="9"),
+        make_node("b").allocatable(cpu="16", memory="16Gi", pods="9"), pod,
+    ]  # fmt: skip
+    assert compared(tmp_path, items, {"config": off}) == [
+        "p: NodeUnschedulable filter config d:node(s) were unschedulable>fits"
     ]
 
 
