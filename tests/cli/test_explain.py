@@ -221,6 +221,7 @@ def test_numbers_are_in_the_document(ksched: Ksched) -> None:
     assert document["retriedOn"]["NodeResourcesFit"] == [
         "Pod Delete/UpdatePodScaleDown",
         "Node Add/UpdateNodeAllocatable",
+        "DeviceClass Add/Update",
     ]
 
 

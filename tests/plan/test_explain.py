@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Namespace, ObjectMeta
 from ksched_cli.api.workloads import DaemonSet, PriorityClass
 from ksched_cli.errors import UsageError
+from ksched_cli.framework.interfaces import PreEnqueuePlugin, ReservePlugin
 from ksched_cli.framework.per_node import PerNodeFilter
-from ksched_cli.framework.status import SUCCESS, Status, unresolvable
+from ksched_cli.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from ksched_cli.plan.explain.explain import _needed
+from ksched_cli.plan.explain.results import Retry
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.simulator import Simulator
 from tests.builders import PodBuilder, make_node, make_pod
@@ -479,13 +481,30 @@ class OddNodesOnly(PerNodeFilter):
         return SUCCESS if int(node.metadata.name[1:]) % 2 else unresolvable(f"{node.metadata.name} is even")
 
 
-def own_plugin(tmp_path: Path) -> dict[str, Any]:
+class NoRoomInTheEnd(ReservePlugin[Any]):
+    name = "NoRoomInTheEnd"
+
+    def reserve(self, state: Any, pod: Any, row: int) -> Status:
+        return unschedulable("the room is gone")
+
+    def unreserve(self, state: Any, pod: Any, row: int) -> None:
+        return
+
+
+class Breaks(PreEnqueuePlugin):
+    name = "Breaks"
+
+    def pre_enqueue(self, pod: Any) -> Status:
+        raise RuntimeError("no idea")
+
+
+def own_plugin(tmp_path: Path, plugin: str = "OddNodesOnly", point: str = "filter") -> dict[str, Any]:
     config = tmp_path / "config.yaml"
     config.write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
-        "- plugins:\n    filter:\n      enabled:\n      - name: OddNodesOnly\n"
+        f"- plugins:\n    {point}:\n      enabled:\n      - name: {plugin}\n"
     )
-    return {"config": str(config), "plugins": [f"{__name__}:OddNodesOnly"]}
+    return {"config": str(config), "plugins": [f"{__name__}:{plugin}"]}
 
 
 def test_a_plugin_of_ones_own_is_told_by_its_reasons(tmp_path: Path) -> None:
@@ -493,6 +512,24 @@ def test_a_plugin_of_ones_own_is_told_by_its_reasons(tmp_path: Path) -> None:
     assert " ".join(found.summary) == "The only node n2 is even; closest is n2, n2 is even."
     assert found.fixes is not None
     assert found.fixes.found == ()
+    assert found.retries == (Retry("OddNodesOnly", ("anything that happens",)),)
+
+
+def test_a_node_is_lost_when_the_pod_is_about_to_be_bound(tmp_path: Path) -> None:
+    """The filters of the node have passed: the reason is that of the cycle."""
+    own = own_plugin(tmp_path, "NoRoomInTheEnd", "reserve")
+    found = explained([node("n1").obj(), node("n2", cpu="1").obj(), make_pod("p").requests(cpu="2").obj()], "p", **own)
+    assert {each.name: [(one.plugin, one.texts) for one in each.rejections] for each in found.nodes} == {
+        "n1": [("NoRoomInTheEnd", ("the room is gone",))],
+        "n2": [("NodeResourcesFit", ("Insufficient cpu",))],
+    }
+
+
+def test_a_plugin_that_breaks_before_the_queue(tmp_path: Path) -> None:
+    found = explained([node("n1").obj(), make_pod("p").obj()], "p", **own_plugin(tmp_path, "Breaks", "preEnqueue"))
+    assert (found.standing, found.unplaced, found.nodes, found.queue) == ("pending", True, (), None)
+    assert found.summary[0].startswith("Its cycle ends in an error: ")
+    assert "no idea" in found.summary[0]
 
 
 def test_a_plugin_that_breaks_is_named(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler, Turn
 from ksched_cli.errors import UsageError, named
+from ksched_cli.framework.events import EVERY_EVENT
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.explain.pods import (
@@ -519,9 +520,10 @@ def _retries(inspection: Inspection, decision: Decision) -> tuple[Retry, ...]:
 
 
 def _events_of(plugin: Plugin) -> tuple[str, ...]:
-    if any(event.wildcard for event in plugin.events_to_register()):
+    events = plugin.events_to_register()
+    if events is EVERY_EVENT or any(event.wildcard for event in events):
         return ("anything that happens",)
-    return tuple(str(event) for event in plugin.events)
+    return tuple(map(str, events))
 
 
 def explain_pod(
