@@ -536,6 +536,35 @@ def test_a_rule_refuses_one_and_takes_its_twin(name: str) -> None:
     assert [*validate(accepted, accepted["kind"], accepted.get("apiVersion", ""))] == []
 
 
+@pytest.mark.parametrize(
+    ("document", "path", "message"),
+    [
+        (job(parallelism="x"), "spec.parallelism", "expected a whole number, got a string"),
+        (job(parallelism=1.5), "spec.parallelism", "expected a whole number, got a number"),
+        (job(parallelism=2**31), "spec.parallelism", "2147483648 does not fit into a whole number of 32 bits"),
+        (job(parallelism=1e30), "spec.parallelism", "1e+30 does not fit into a whole number of 32 bits"),
+        (
+            pod(terminationGracePeriodSeconds=2**63),
+            "spec.terminationGracePeriodSeconds",
+            "9223372036854775808 does not fit into a whole number of 64 bits",
+        ),
+        (resources(requests={"cpu": "a"}), f"{C0}.resources.requests.cpu", "'a' is not a quantity: write a number with"),
+        (resources(requests={"cpu": []}), f"{C0}.resources.requests.cpu", "expected a quantity such as 100m or 2Gi,"),
+        ({**pod(), "metadata": {"name": "p", "creationTimestamp": "x"}}, "metadata.creationTimestamp", "'x' is not a"),
+        ({"kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "%"}}, "data.a", "this is not text in base64"),
+        (pod(hostname=5), "spec.hostname", "expected a string, got a number"),
+        (pod(hostNetwork="yes"), "spec.hostNetwork", "expected true or false, got a string"),
+        (pod(volumes={}), "spec.volumes", "expected a list, got an object"),
+        (pod(securityContext=[]), "spec.securityContext", "expected an object, got a list"),
+    ],
+)
+def test_a_value_of_a_wrong_type(document: dict[str, Any], path: str, message: str) -> None:
+    (found,) = validate(document, document["kind"])
+    assert path_text(found.path) == path
+    assert found.message.startswith(message)
+    assert found.hint == ("put it in quotes" if message.startswith("expected a string, got a number") else "")
+
+
 ACCEPTED = [
     pod(),
     pod(container(resources={"requests": {"cpu": 1}, "limits": {"cpu": "1000m", "hugepages-2Mi": "2Mi"}})),

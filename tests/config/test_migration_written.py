@@ -101,6 +101,15 @@ MOST = config_of("NodeResourcesMostAllocated", resources=[{"name": "example.com/
         pytest.param(
             "v1beta1",
             {
+                "plugins": {"score": {"enabled": [{"name": "NodeLabel", "weight": 2}]}},
+                "pluginConfig": config_of("NodeLabel", presentLabels=["ssd"]),
+            },
+            {"plugins": score(*OLD_WEIGHTS)},
+            id="required labels of a plugin that only scores",
+        ),
+        pytest.param(
+            "v1beta1",
+            {
                 "plugins": {"filter": {"enabled": [{"name": "NodeLabel"}]}},
                 "pluginConfig": config_of("NodeLabel", presentLabels=["ssd"], absentLabels=["old"]),
             },
@@ -179,6 +188,18 @@ def test_what_is_written(version: str, given: dict[str, Any], expected: dict[str
     usual = {"schedulerName": "default-scheduler"}
     written = migration.document.get("profiles", [usual])
     assert written == [usual | expected]
+
+
+def test_a_multi_point_in_an_order_of_its_own_stays_one_list() -> None:
+    names = [
+        *("NodePorts", "TaintToleration", "NodeUnschedulable", "PrioritySort", "NodeResourcesFit", "NodeName"),
+        *("NodeAffinity", "VolumeBinding", "DefaultPreemption", "InterPodAffinity", "DefaultBinder"),
+    ]
+    everywhere = {"enabled": [{"name": name} for name in names], "disabled": [{"name": "*"}]}
+    migration = check_meaning(configuration("v1beta3", profiles=[{"plugins": {"multiPoint": everywhere}}]))
+    (profile,) = profiles_of(migration)
+    assert [each["name"] for each in profile["plugins"]["multiPoint"]["enabled"]] == names
+    assert "filter" not in profile["plugins"]
 
 
 @pytest.mark.parametrize(

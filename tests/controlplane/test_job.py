@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.api.workloads import Job
-from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, INDEX, JobController, JobState
+from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, INDEX, JobController, JobState, completions_of
 from ksched_cli.plan.run.coverage import job_gaps
 from tests.builders import loaded_of
 from tests.controlplane.harness import ControlPlane, make, nodes, rested
@@ -45,6 +45,14 @@ def test_so_many_at_a_time(spec: dict[str, Any], pods: int) -> None:
     control_plane = ControlPlane(*nodes(2))
     control_plane.api.create(_job(**spec))
     assert len(control_plane.run().pods()) == pods
+
+
+@pytest.mark.parametrize(
+    ("spec", "completions"),
+    [({}, 1), ({"completions": 3}, 3), ({"parallelism": 2}, None), ({"parallelism": 2, "completions": 3}, 3)],
+)
+def test_completions_are_one_unless_parallelism_alone_is_set(spec: dict[str, int], completions: int | None) -> None:
+    assert completions_of(_job(**spec)) == completions
 
 
 def test_completions_come_in_waves() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -28,7 +29,13 @@ from ksched_cli.api.dynamic_resources import (
 )
 from ksched_cli.api.object_facts import is_ready
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.workloads import PodDisruptionBudget, ReplicaSet, ResourceQuota, ResourceQuotaSpec
+from ksched_cli.api.workloads import (
+    PodDisruptionBudget,
+    PodDisruptionBudgetStatus,
+    ReplicaSet,
+    ResourceQuota,
+    ResourceQuotaSpec,
+)
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.registry import Controllers
 from tests.builders import make_pod
@@ -206,6 +213,16 @@ def test_a_budget_follows_its_pods(spec: dict[str, Any], status: tuple[int, int,
     assert bool(refusal) == (status[3] == 1)
     control_plane.run()
     assert _status(control_plane) == status
+
+
+@pytest.mark.parametrize("field", ["", "expectedPods", "currentHealthy", "desiredHealthy", "disruptionsAllowed"])
+def test_a_budget_keeps_the_status_that_it_has(field: str) -> None:
+    """Without any number the disruption controller has not written it yet."""
+    budget, status = _budget(minAvailable=1), {field: 1} if field else {}
+    budget.status = msgspec.convert(status, PodDisruptionBudgetStatus)
+    pods = [started(make_pod(name).label(app="web").obj(), "node-1") for name in ("one", "two")]
+    computed = (2, 1, 2, 1)
+    assert (_status(ControlPlane(*nodes(1), *pods, budget)) == computed) is (not field)
 
 
 def test_a_budget_covers_pods_whose_labels_change() -> None:

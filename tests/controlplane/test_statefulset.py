@@ -44,6 +44,14 @@ def test_an_unready_pod_stops_the_ones_after_it() -> None:
     assert control_plane.run().pods() == {"db-0": "node-1+", "db-1": ""}
 
 
+def test_the_status_of_a_set_that_was_not_reconciled_yet() -> None:
+    pods = rested(*nodes(1), make("StatefulSet", "db", replicas=2)).store.of(Pod)
+    control_plane = ControlPlane(*nodes(1), make("StatefulSet", "db", replicas=2), *pods)
+    (controller,) = (each for each in control_plane.controllers if isinstance(each, StatefulSetController))
+    status = controller.status(control_plane.object("StatefulSet", "db"))
+    assert (status.replicas, status.ready, status.available, status.updated_replicas) == (2, 2, 2, 2)
+
+
 def test_in_parallel_all_are_made_at_once() -> None:
     control_plane = ControlPlane(*nodes(1), place=lambda pod: "")
     control_plane.api.create(make("StatefulSet", "db", replicas=3, podManagementPolicy="Parallel"))
