@@ -31,8 +31,8 @@ def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
         try:
             return msgspec.convert(plain, struct), mistakes
         except msgspec.ValidationError as mistake:
-            steps, text = _locate(plain, str(mistake))
-            mistakes.append((tuple(steps), _said_plainly(text)))
+            steps, text, found = _locate(plain, str(mistake))
+            mistakes.append((tuple(steps), _said_plainly(text, found)))
             if not steps or not _remove(plain, steps):
                 break
     return None, mistakes
@@ -104,8 +104,9 @@ _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.+)`")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])")
 
 
-def _locate(value: Any, mistake: str) -> tuple[list[Step], str]:
-    """The steps of msgspec's path, with the map keys that it writes as `[...]`, and the message without the path."""
+def _locate(value: Any, mistake: str) -> tuple[list[Step], str, Any]:
+    """The steps of msgspec's path, with the map keys that it writes as `[...]`, the message without the path, and the
+    value that is meant."""
     found = _PATH.search(mistake)
     text = mistake[: found.start()] if found else mistake
     steps: list[Step] = []
@@ -120,7 +121,7 @@ def _locate(value: Any, mistake: str) -> tuple[list[Step], str]:
     unknown = _UNKNOWN_FIELD.fullmatch(text)
     if unknown is not None:
         steps.append(unknown[1])
-    return steps, text
+    return steps, text, here
 
 
 def _child(value: Any, step: Step) -> Any:
@@ -203,10 +204,16 @@ _TYPE_NAMES = {
 }
 
 
-def _said_plainly(text: str) -> str:
+_BOUND = re.compile(r"Expected `int` [<>]= (-?\d+)")
+
+
+def _said_plainly(text: str, value: Any) -> str:
     """msgspec's message in the words of JSON, such as "expected a string, got a whole number"."""
     if _UNKNOWN_FIELD.fullmatch(text):
         return "no such field"
+    if bound := _BOUND.fullmatch(text):
+        bits = 32 if abs(int(bound[1])) <= 2**31 else 64
+        return f"{value} is out of range: it takes more than {bits} bits" if bound[1] != "0" else f"{value} is negative"
     found = re.fullmatch(r"Expected `(.+)`, got `(.+)`", text)
     if found is None:
         return text[:1].lower() + text[1:]

@@ -386,7 +386,7 @@ class PodSpec(Struct, rename="camel", gc=False):
     init_containers: tuple[Container, ...] = ()
     node_name: str = ""
     scheduler_name: str = ""
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str | None = None
     node_selector: dict[str, str] = {}
@@ -403,7 +403,7 @@ class PodSpec(Struct, rename="camel", gc=False):
     host_users: bool | None = None
     runtime_class_name: str | None = None
     restart_policy: str = ""
-    termination_grace_period_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
     os: PodOS | None = None
     hostname: str = ""
     subdomain: str = ""
@@ -504,7 +504,7 @@ class NodeCondition(Struct, rename="camel", frozen=True, gc=False):
 
 class ContainerImage(Struct, rename="camel", frozen=True, gc=False):
     names: tuple[str, ...] = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeSystemInfo(Struct, rename="camel", frozen=True, gc=False):

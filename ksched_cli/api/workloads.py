@@ -6,11 +6,12 @@ kube-scheduler does not read Workloads.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from ksched_cli.api.core import (
+    Int32,
     KubernetesObject,
     LabelSelector,
     PersistentVolumeClaimTemplate,
@@ -246,7 +247,7 @@ class PodDisruptionBudgetSpec(Struct, rename="camel", gc=False):
 
 
 class PodDisruptionBudgetStatus(Struct, rename="camel", gc=False):
-    disruptions_allowed: int = 0
+    disruptions_allowed: Annotated[int, Meta(ge=0)] = 0
     disrupted_pods: dict[str, str] = {}
     current_healthy: int = 0
     desired_healthy: int = 0
@@ -263,7 +264,7 @@ SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-crit
 
 
 class PriorityClass(KubernetesObject):
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
     preemption_policy: str | None = None
 

@@ -548,7 +548,11 @@ def test_a_rule_refuses_one_and_takes_its_twin(name: str) -> None:
             "spec.terminationGracePeriodSeconds",
             "9223372036854775808 does not fit into a whole number of 64 bits",
         ),
-        (resources(requests={"cpu": "a"}), f"{C0}.resources.requests.cpu", "'a' is not a quantity: write a number with"),
+        (
+            resources(requests={"cpu": "a"}),
+            f"{C0}.resources.requests.cpu",
+            "'a' is not a quantity: write a number with",
+        ),
         (resources(requests={"cpu": []}), f"{C0}.resources.requests.cpu", "expected a quantity such as 100m or 2Gi,"),
         ({**pod(), "metadata": {"name": "p", "creationTimestamp": "x"}}, "metadata.creationTimestamp", "'x' is not a"),
         ({"kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "%"}}, "data.a", "this is not text in base64"),
