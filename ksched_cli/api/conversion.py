@@ -193,6 +193,15 @@ def path_text(steps: Sequence[Step]) -> str:
     return text
 
 
+_WRITTEN_STEP = re.compile(r"\[(\d+)\]|(\[[^\]]*\]|[^.\[\]]+)")
+
+
+def path_steps(path: str) -> list[Step]:
+    """The steps of `path_text`. A label whose value is wrong stays in its brackets, as field.Path writes it:
+    `values[0][zone]`."""
+    return [int(index) if index else name for index, name in _WRITTEN_STEP.findall(path)]
+
+
 _TYPE_NAMES = {
     "str": "a string",
     "int": "a whole number",

@@ -7,7 +7,6 @@ A profile of a newer configuration version can be rewritten for a minor that doe
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from msgspec import Struct
 from msgspec.json import schema_components
 from msgspec.structs import replace
 
+from ksched_cli.api.conversion import path_steps
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.config.model import (
     Extender,
@@ -263,7 +263,7 @@ class _Loader(Reading):
             return None
         typed = completed(typed, config.args, self.gates, self._version)
         for path, text in args_complaints(typed, self.gates, self.release):
-            self.complain(text, (*steps, *_split(path)))
+            self.complain(text, (*steps, *path_steps(path)))
         return typed
 
     def _check_profile(self, profile: KubeSchedulerProfile, index: int) -> None:
@@ -283,7 +283,7 @@ class _Loader(Reading):
             self._check_own_args(profile, steps, resolved)
         except ConfigError as mistake:
             for problem in mistake.problems:
-                self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
+                self.complain(problem.message, tuple(path_steps(problem.path)), problem.hint)
 
     def _note_unknown_plugins(self, profile: KubeSchedulerProfile, index: int) -> None:
         """Note plugins that do not exist and are disabled or configured, which kube-scheduler ignores in silence."""
@@ -357,14 +357,6 @@ class _Loader(Reading):
         if raw.pod_max_backoff_seconds < raw.pod_initial_backoff_seconds:
             text = f"{raw.pod_max_backoff_seconds} is less than podInitialBackoffSeconds"
             self.complain(text, ("podMaxBackoffSeconds",))
-
-
-_STEP = re.compile(r"\[(\d+)\]|(\[[^\]]*\]|[^.\[\]]+)")
-
-
-def _split(path: str) -> list[str | int]:
-    """A label whose value is wrong stays in its brackets, as field.Path writes it: `values[0][zone]`."""
-    return [int(index) if index else name for index, name in _STEP.findall(path)]
 
 
 # (plugin, setting)

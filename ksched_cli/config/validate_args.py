@@ -120,7 +120,7 @@ def _fit(args: plugin_args.NodeResourcesFitArgs, gates: FeatureGates) -> Iterato
         if ratio is None:
             yield path, f"must be given when the type is {REQUESTED_TO_CAPACITY_RATIO}"
         else:
-            yield from _shape(ratio.shape, f"{path}.shape")
+            yield from shape_complaints(ratio.shape, f"{path}.shape")
     elif ratio is not None:
         yield path, f"is only for the type {REQUESTED_TO_CAPACITY_RATIO}"
 
@@ -134,7 +134,7 @@ def _resources(resources: Sequence[plugin_args.ResourceSpec], path: str) -> Iter
 
 def _ratio(args: plugin_args.RequestedToCapacityRatioArgs, gates: FeatureGates) -> Iterator[Complaint]:
     """The weights of this removed plugin had no upper bound."""
-    yield from _shape(args.shape, "shape")
+    yield from shape_complaints(args.shape, "shape")
     for index, resource in enumerate(args.resources):
         if resource.weight < 1:
             text = f"the weight {resource.weight} of {resource.name} is not in the valid range [1, inf)"
@@ -151,7 +151,7 @@ def _node_label(args: plugin_args.NodeLabelArgs, gates: FeatureGates) -> Iterato
                 yield f"presentLabels{suffix}[{index}]", f"{label!r} is among absentLabels{suffix} too"
 
 
-def _shape(shape: Sequence[plugin_args.UtilizationShapePoint], path: str) -> Iterator[Complaint]:
+def shape_complaints(shape: Sequence[plugin_args.UtilizationShapePoint], path: str) -> Iterator[Complaint]:
     if not shape:
         yield path, "at least one point must be given"
     for index in range(1, len(shape)):
@@ -203,7 +203,7 @@ def _volume_binding(args: plugin_args.VolumeBindingArgs, gates: FeatureGates) ->
     if args.bind_timeout_seconds < 0:
         yield "bindTimeoutSeconds", f"{args.bind_timeout_seconds} is negative"
     if gates.enabled("StorageCapacityScoring") or gates.enabled("VolumeCapacityPriority"):
-        yield from _shape(args.shape, "shape")
+        yield from shape_complaints(args.shape, "shape")
     elif args.shape:
         older = f"VolumeCapacityPriority before {VOLUME_CAPACITY_GATE}"
         text = f"remove it, or turn on the feature gate StorageCapacityScoring, {older}"

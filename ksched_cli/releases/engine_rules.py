@@ -32,7 +32,6 @@ from ksched_cli.releases.plugin_names import (
 _FILTER_WITH_POD = 'running "{plugin}" filter plugin for pod "{pod}": {text}'
 _PRE_FILTER_FAILED = 'prefilter plugin "{plugin}" failed for pod "{pod}": {text}'
 _PRE_SCORE_WITH_POD = 'error while running "{plugin}" prescore plugin for pod "{pod}": {text}'
-_KUBE_SCHEDULER = "kube-scheduler"
 
 
 class EngineRules(ReleaseRules):
@@ -344,54 +343,43 @@ class ErrorTexts(ReleaseRules):
             "1.17",
             before=_PRE_FILTER_FAILED,
             now='error while running "{plugin}" prefilter plugin for pod "{pod}": {text}',
-            described_by=_KUBE_SCHEDULER,
+            described_by="kube-scheduler",
         )
-        .then("1.19", now=_PRE_FILTER_FAILED, described_by=_KUBE_SCHEDULER)
-        .then("1.20", now='running PreFilter plugin "{plugin}": {text}', described_by=_KUBE_SCHEDULER)
+        .then("1.19", now=_PRE_FILTER_FAILED, described_by="kube-scheduler")
+        .then("1.20", now='running PreFilter plugin "{plugin}": {text}', described_by="kube-scheduler")
     )
     filter = (
         Rule(
             "1.17",
             before=_FILTER_WITH_POD,
             now='error while running "{plugin}" filter plugin for pod "{pod}": {text}',
-            described_by=_KUBE_SCHEDULER,
+            described_by="kube-scheduler",
         )
-        .then("1.18", now=_FILTER_WITH_POD, described_by=_KUBE_SCHEDULER)
-        .then("1.21", now='running "{plugin}" filter plugin: {text}', described_by=_KUBE_SCHEDULER)
+        .then("1.18", now=_FILTER_WITH_POD, described_by="kube-scheduler")
+        .then("1.21", now='running "{plugin}" filter plugin: {text}', described_by="kube-scheduler")
     )
     pre_score = (
         Rule(
             "1.17",
             before=_PRE_SCORE_WITH_POD,
             now='error while running "{plugin}" postfilter plugin for pod "{pod}": {text}',
-            described_by=_KUBE_SCHEDULER,
+            described_by="kube-scheduler",
         )
-        .then("1.18", now=_PRE_SCORE_WITH_POD, described_by=_KUBE_SCHEDULER)
-        .then("1.20", now='running PreScore plugin "{plugin}": {text}', described_by=_KUBE_SCHEDULER)
+        .then("1.18", now=_PRE_SCORE_WITH_POD, described_by="kube-scheduler")
+        .then("1.20", now='running PreScore plugin "{plugin}": {text}', described_by="kube-scheduler")
     )
     score = Rule(
         "1.20",
         before='error while running score plugin for pod "{pod}": {text}',
         now='running Score plugins: plugin "{plugin}" failed with: {text}',
-        described_by=_KUBE_SCHEDULER,
+        described_by="kube-scheduler",
     )
     score_range = Rule(
         "1.20",
         before='error while applying score defaultWeights for pod "{pod}": score plugin "{plugin}" {text}',
         now='applying score defaultWeights on Score plugins: plugin "{plugin}" {text}',
-        described_by=_KUBE_SCHEDULER,
+        described_by="kube-scheduler",
     )
-
-    def text_of(self, point: str) -> str:
-        """The format string of an extension point, or of a score out of its range ("range")."""
-        texts = {
-            "preFilter": self.pre_filter,
-            "filter": self.filter,
-            "preScore": self.pre_score,
-            "score": self.score,
-            "range": self.score_range,
-        }
-        return texts[point]
 
 
 class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):

@@ -230,8 +230,10 @@ def test_a_predicate_that_is_never_asked_is_told_of(name: str) -> None:
                 ]
             },
             {
-                "priorities[0].argument.requestedToCapacityRatioArguments.shape": (
-                    "score 11 is not in the valid range [0-10]"
+                f"priorities[0].argument.requestedToCapacityRatioArguments.shape[1].{field}": text
+                for field, text in (
+                    ("utilization", "50: values must increase from point to point"),
+                    ("score", "11 is not in the valid range [0, 10]"),
                 )
             },
             id="a shape",
@@ -565,25 +567,25 @@ def test_the_weight_of_hard_affinity_goes_to_the_priority_if_there_is_one() -> N
 
 
 @pytest.mark.parametrize(
-    ("shape", "text"),
+    ("shape", "field", "text"),
     [
-        pytest.param([], "at least one point must be specified", id="no point"),
-        pytest.param([(0, 0)], "", id="one point"),
-        pytest.param([(0, 0), (100, 10)], "", id="at the bounds"),
-        pytest.param([(-1, 0)], "utilization -1 is not in the valid range [0-100]", id="a utilization below"),
-        pytest.param([(101, 0)], "utilization 101 is not in the valid range [0-100]", id="a utilization above"),
-        pytest.param([(0, -1)], "score -1 is not in the valid range [0-10]", id="a score below"),
-        pytest.param([(0, 0), (0, 11)], "score 11 is not in the valid range [0-10]", id="a score above"),
-        pytest.param([(5, 1), (5, 2)], "utilization values must be sorted: 5 comes before 5", id="one value twice"),
-        pytest.param([(1, 1), (6, 1), (5, 2)], "utilization values must be sorted: 6 comes before 5", id="unsorted"),
+        pytest.param([], "", "at least one point must be given", id="no point"),
+        pytest.param([(0, 0)], "", "", id="one point"),
+        pytest.param([(0, 0), (100, 10)], "", "", id="at the bounds"),
+        pytest.param([(-1, 0)], "[0].utilization", "-1 is not in the valid range [0, 100]", id="a utilization below"),
+        pytest.param([(101, 0)], "[0].utilization", "101 is not in the valid range [0, 100]", id="a utilization above"),
+        pytest.param([(0, -1)], "[0].score", "-1 is not in the valid range [0, 10]", id="a score below"),
+        pytest.param([(0, 0), (1, 11)], "[1].score", "11 is not in the valid range [0, 10]", id="a score above"),
+        pytest.param([(5, 1), (5, 2)], "[1].utilization", "5: values must increase from point to point", id="one twice"),
+        pytest.param([(1, 1), (6, 1), (5, 2)], "[2].utilization", "5: values must increase from point to point", id="unsorted"),
     ],
-)
-def test_the_shape_of_a_ratio(shape: list[tuple[int, int]], text: str) -> None:
+)  # fmt: skip
+def test_the_shape_of_a_ratio(shape: list[tuple[int, int]], field: str, text: str) -> None:
     points_of = [{"utilization": utilization, "score": score} for utilization, score in shape]
     argument = {"requestedToCapacityRatioArguments": {"shape": points_of}}
     document = {**POLICY, "priorities": [{"name": "a", "weight": 1, "argument": argument}]}
     if text:
-        path = "priorities[0].argument.requestedToCapacityRatioArguments.shape"
+        path = f"priorities[0].argument.requestedToCapacityRatioArguments.shape{field}"
         assert mistakes(document) == {path: text}
     else:
         assert profile(document).score_weights == {"a": 1}

@@ -6,12 +6,12 @@ default. The second half reads fields of v1alpha1 and v1alpha2 in the terms of l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from ksched_cli.api.conversion import path_steps
 from ksched_cli.config.legacy.policy import (
     GATED_PREDICATES,
     GATED_PRIORITIES,
@@ -42,6 +42,7 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
     UtilizationShapePoint,
 )
+from ksched_cli.config.validate_args import shape_complaints
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -201,8 +202,11 @@ class Algorithm:
         args = plugin_args(argument)
         self._custom(name, args, _CUSTOM_PRIORITIES)
         if isinstance(args, RequestedToCapacityRatioArgs):
-            steps = ("priorities", index, "argument", "requestedToCapacityRatioArguments", "shape")
-            self.complaints += [(steps, text) for text in _shape_complaints(args.shape)]
+            # NewFunctionShape.
+            steps = ("priorities", index, "argument", "requestedToCapacityRatioArguments")
+            self.complaints += [
+                ((*steps, *path_steps(where)), text) for where, text in shape_complaints(args.shape, "shape")
+            ]
 
     def _known_priorities(self) -> set[str]:
         return {*PRIORITIES, *(name for name, gate in GATED_PRIORITIES.items() if self._gates.enabled(gate))}
@@ -213,20 +217,6 @@ class Algorithm:
             self._args[name] = args
             if name != (kind := kinds[type(args)]):
                 self._implemented_by[name] = kind
-
-
-def _shape_complaints(shape: Sequence[UtilizationShapePoint]) -> Iterator[str]:
-    """NewFunctionShape."""
-    if not shape:
-        yield "at least one point must be specified"
-    for before, after in pairwise(shape):
-        if before.utilization >= after.utilization:
-            yield f"utilization values must be sorted: {before.utilization} comes before {after.utilization}"
-    for point in shape:
-        if not 0 <= point.utilization <= 100:
-            yield f"utilization {point.utilization} is not in the valid range [0-100]"
-        if not 0 <= point.score <= 10:
-            yield f"score {point.score} is not in the valid range [0-10]"
 
 
 _NANOSECONDS = 10**9

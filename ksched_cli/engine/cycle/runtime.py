@@ -235,7 +235,7 @@ class Runtime:
             elif answer.code is Code.UNSCHEDULABLE:
                 outcome.status = answer.by(plugin.name)
             else:
-                framed = error_of("preFilter", plugin.name, pod.name, answer.message, self.cluster.release)
+                framed = error_of("pre_filter", plugin.name, pod.name, answer.message, self.cluster.release)
                 # A predicate that failed did so for every node, and the errors of all nodes were counted.
                 raise CycleError(answer.message if rules.errors_are_counted else framed, plugin.name)
         return outcome
@@ -490,7 +490,7 @@ class Runtime:
             elif answer is SKIP or answer.skipped:
                 state.skip_score.add(name)
             else:
-                raise CycleError(error_of("preScore", name, pod.name, answer.message, self.cluster.release), name)
+                raise CycleError(error_of("pre_score", name, pod.name, answer.message, self.cluster.release), name)
 
     def run_score(
         self,
@@ -545,7 +545,7 @@ class Runtime:
             f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
             f"{MAX_NODE_SCORE}] after normalizing (node {nodes.names[outside[0]]})"
         )
-        return CycleError(error_of("range", plugin, pod.name, text, self.cluster.release), plugin)
+        return CycleError(error_of("score_range", plugin, pod.name, text, self.cluster.release), plugin)
 
 
 def is_fixed(depends: Depends | None) -> bool:
@@ -566,4 +566,4 @@ def _follows(plugin: PreFilterPlugin[Any]) -> bool:
 
 def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> str:
     """The text of a plugin as the cycle's error."""
-    return ErrorTexts.of(release).text_of(point).format(plugin=plugin, pod=pod, text=text)
+    return str(getattr(ErrorTexts.of(release), point)).format(plugin=plugin, pod=pod, text=text)
