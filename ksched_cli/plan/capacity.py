@@ -358,10 +358,15 @@ class _Count:
         return Stranded(len(rows), self._totals(self._free()[:, rows]), self._totals(allocatable[:, rows]))
 
     def _free(self) -> Int64Column:
-        """The free amounts by resource and node; 0 if pods request more than the node has."""
+        """The free amounts by resource and node; 0 if pods request more than the node has. What a nominated pod waits
+        for is not free; the pods that leave for it still count."""
         cluster = self._scheduler.cluster
-        free: Int64Column = np.maximum(cluster.nodes.allocatable - cluster.usage.requested, 0)
-        return free
+        free: Int64Column = cluster.nodes.allocatable - cluster.usage.requested
+        for pod, node in self._scheduler.nominator.known().items():
+            if (row := cluster.nodes.row_of.get(node)) is not None:
+                for resource, amount in cluster.pods.infos[pod].incoming_requests:
+                    free[resource, row] -= amount
+        return np.maximum(free, 0, out=free)
 
     def _totals(self, columns: Int64Column) -> Amounts:
         return self._named(columns.sum(axis=1).tolist())

@@ -220,6 +220,9 @@ def test_pending_pods_come_first_unless_they_are_ignored() -> None:
     leaving, low = make_pod("leaving").terminating().obj(), make_pod("low").requests(cpu="2").on("small").obj()
     counted = count([SMALL], [low, leaving, make_pod("high").requests(cpu="2").priority(1).obj()], (WEB, 1))
     assert counted.pending == PendingCounts(preempting=1), "a pod that is being deleted is none of them"
+    assert counted.free["cpu"] == 0
+    elsewhere = make_pod("elsewhere").requests(cpu="100").status(nominatedNodeName="gone").obj()
+    assert count([SMALL], [elsewhere], (WEB, 1)).sets == 2, "nominated to a node that is gone"
     ignored = count([SMALL], everything, (WEB, 1), pending_first=False)
     assert (ignored.sets, ignored.pending) == (2, None)
 

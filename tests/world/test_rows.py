@@ -284,6 +284,7 @@ def test_an_eviction_without_end_is_one_sentence(tmp_path: Path, ksched: Ksched)
     given = ["simulate", "--from", str(path), "--settle", "--taint", "n1=k=v:NoExecute"]
     out = ksched(*given).out
     assert "not settled: the same happens again every" in out
+    assert "Node n1 changes" in out
     assert len(out.splitlines()) < 60
     final = json.loads(ksched(*given, "-o", "json").out)["final"]
     assert sorted(pod["pod"] for pod in final if pod["state"] == "gone") == [

@@ -330,6 +330,18 @@ class ConsolidationSearch:
             why = f"{pod} would have no place if {last.title} failed"
             self._why[step.node] = StayingNode(step.node, why)
 
+    def _unmet(self) -> str:
+        """What contradicts the conditions in the cluster as it is. A step that contradicted them would not be one."""
+        conditions, nodes = self._conditions, self._world.cluster.nodes
+        if self._steps:
+            return ""
+        if not conditions.leaves_headroom(self._world.cluster):
+            return "too little headroom is left"
+        if conditions.failing is not None:
+            failure, pod = self._world.failure_without_place(conditions.failing.of(nodes.objects))
+            return f"{pod} has no place if {failure.title} fails" if failure is not None else ""
+        return ""
+
     def result(self, run: Run, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:
         gone = {step.node for step in self._steps}
         replaced = sum(1 for step in self._steps if step.shape)
@@ -355,6 +367,7 @@ class ConsolidationSearch:
             uncordon=last,
             kept=tuple(sorted(kept, key=lambda each: each.node)),
             conditions=self._conditions.texts,
+            unmet=self._unmet(),
             search=DrainSearch(ended, round(seconds, 3), time_limit, self._world.tried),
             coverage=run.coverage,
             stats=run.stats(len(gone), seconds),

@@ -88,7 +88,8 @@ class Consolidation(
 ):
     """`cordon` are the nodes to cordon before the first step, so that no pod moves twice, and `uncordon` those to open
     again after the last. `lower_bound`: no cluster of these nodes and shapes that holds the pods costs less. `gap`: how
-    far the cost may be above the optimum, in per cent of the cost."""
+    far the cost may be above the optimum, in per cent of the cost. `unmet`: why the cluster as it is does not meet the
+    `conditions`; no node goes then."""
 
     cost_before: Decimal
     cost_after: Decimal
@@ -103,6 +104,7 @@ class Consolidation(
     uncordon: tuple[str, ...]
     kept: tuple[StayingNode, ...]
     conditions: tuple[str, ...]
+    unmet: str = ""
     search: DrainSearch
     coverage: Mapping[str, Any]
     stats: Stats

@@ -91,8 +91,11 @@ def _notes(found: Consolidation) -> Iterator[str]:
         yield "proven: no cluster of these nodes and shapes that holds the pods is cheaper"
     else:
         yield f"proven lower bound {_price(found, found.lower_bound)}, gap {found.gap:g} %"
-    if found.conditions:
-        yield f"holds with {', '.join(found.conditions)}"
+    conditions = ", ".join(found.conditions)
+    if found.unmet:
+        yield f"does not hold with {conditions}, although every node stays: {found.unmet}"
+    elif conditions:
+        yield f"holds with {conditions}"
     yield f"searched {search.seconds:.1f} s, {search.drains_tried:,} drains tried"
     if search.ended == "time":
         yield f"the time limit of {search.time_limit:g} s ended the search: more nodes may be removable"

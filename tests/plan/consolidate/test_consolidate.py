@@ -208,6 +208,21 @@ def test_failures_are_survived(survive: str, left: int) -> None:
 def test_a_cluster_that_does_not_survive_the_failure_loses_no_node() -> None:
     found = consolidate([node("n0"), node("n1"), *workload("web", ["n0"] * 3 + ["n1"] * 2)], survive="node=1")
     assert (removed(found), found.cordon) == ([], ())
+    assert found.unmet.endswith(" has no place if node n0 fails")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param({"keep_headroom": "cpu=40%"}, "holds with --keep-headroom cpu=40%", id="as much as there is"),
+        pytest.param({"keep_headroom": "cpu=90%"}, "does not hold with --keep-headroom cpu=90%, although", id="more"),
+        pytest.param({"survive": "node=1"}, "does not hold with --survive node=1, although every node", id="a failure"),
+    ],
+)
+def test_conditions_that_the_cluster_does_not_meet(options: dict[str, str], said: str) -> None:
+    found = consolidate([node("n0"), *workload("web", ["n0"])], **options)
+    assert said in " ".join(repr(found).split())
+    assert bool(found.unmet) == said.startswith("does not")
 
 
 @pytest.mark.parametrize(
