@@ -285,8 +285,25 @@ class DevicesGuide(RejectionGuide):
 
     describe_briefly = describe
 
+    def shortage(self, figures: Figures) -> float:
+        """The share of the wanted devices that cannot be had, and 1 more for each request that no empty node meets."""
+        found = figures.get("deviceRequests", ())
+        missing = (1 - each["fitting"] / each["wanted"] + (not _would_be_enough(each)) for each in found)
+        return sum(missing, 0.0) if found else 1.0
+
     def ends_on_empty_node(self, figures: Figures) -> bool:
-        return all(each["asked"] <= each["allocatable"] for each in figures.get("lacking", {}).values())
+        lacking = figures.get("lacking", {}).values()
+        # By request: whether one of its alternatives would have enough devices if no other pod had any.
+        enough: dict[tuple[str, str], bool] = {}
+        for each in figures.get("deviceRequests", ()):
+            request = each["claim"], each["request"].partition("/")[0]
+            enough[request] = enough.get(request, False) or _would_be_enough(each)
+        return all(each["asked"] <= each["allocatable"] for each in lacking) and all(enough.values())
+
+
+def _would_be_enough(figures: Any) -> bool:
+    """Whether the node has enough devices for the request, those that other claims hold among them."""
+    return bool(figures["wanted"] <= figures["fitting"] + figures["inUse"] + figures["capacity"])
 
 
 def _short(name: str, figures: Any) -> str:

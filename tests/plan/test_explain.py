@@ -269,6 +269,31 @@ def test_which_request_of_a_claim_fell_short(
     assert " ".join(found.summary) == f"The only node cannot allocate all claims; closest is n, {said}."
 
 
+def test_a_copy_of_the_node_with_devices_is_a_fix_and_that_node_is_the_closest() -> None:
+    """Its only device is in use. Smaller nodes have none, and there are more kinds of them than are tried."""
+    api, driver = {"apiVersion": "resource.k8s.io/v1"}, "gpu.example.com"
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    results = [{"request": "r", "driver": driver, "pool": "n", "device": "a"}]
+    held = {
+        "allocation": {"devices": {"results": results}},
+        "reservedFor": [{"resource": "pods", "name": "q", "uid": "q"}],
+    }
+    items = [
+        node("gpu", cpu="9").doc(),
+        *(node(f"small-{cpu}", cpu=str(cpu)).doc() for cpu in range(1, 6)),
+        {**api, "kind": "DeviceClass", "metadata": {"name": "gpu"}},
+        {**api, "kind": "ResourceSlice", "metadata": {"name": "s"},
+         "spec": {"driver": driver, "nodeName": "gpu", "pool": pool, "devices": [{"name": "a"}]}},
+        *({**api, "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"},
+           "spec": {"devices": {"requests": [request("r", 1)]}}, "status": status} for name, status in (("c", {}), ("d", held))),
+        make_pod("p").spec(resourceClaims=[{"name": "d", "resourceClaimName": "c"}]).doc(),
+    ]  # fmt: skip
+    found = Simulator.load(*items).explain("p").explanation
+    assert "closest is gpu, request r of claim default/c needs 1 device" in " ".join(found.summary)
+    assert found.fixes is not None
+    assert "one more node like gpu" in [each.text for each in found.fixes.found]
+
+
 @pytest.mark.slow
 @given(clusters())
 @settings(max_examples=examples(100), deadline=None)

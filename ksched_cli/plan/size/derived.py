@@ -145,9 +145,10 @@ def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:
 
 def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
     """One draft for each instance type; nodes without one differ by what they can allocate. Nodes of one type in
-    several pools, or with several roles or systems, are a draft each: `m6i.2xlarge.worker`."""
+    several pools, or with several roles or systems, are a draft each: `m6i.2xlarge.worker`. A node that reports no
+    amounts, as before its kubelet has started, shows no size."""
     found: defaultdict[str, dict[str, _Draft]] = defaultdict(dict)
-    for node in nodes:
+    for node in (each for each in nodes if each.status.allocatable):
         labels = node.metadata.labels
         amounts, name = _amounts_of(node), type_of(node)
         zone = next((labels[key] for key in _ZONES if labels.get(key)), "")

@@ -45,6 +45,11 @@ def test_nodes_of_an_instance_type_are_one_shape() -> None:
     }
 
 
+def test_a_node_that_reports_no_amounts_shows_no_size() -> None:
+    starting = {**typed("n1", "m5.xlarge", "a"), "status": {}}
+    assert shapes([starting, typed("n2", "m5.xlarge", "b")])["m5.xlarge"]["allocatable"]["cpu"] == "3920m"
+
+
 def test_nodes_without_an_instance_type_are_told_apart_by_their_size() -> None:
     objects = [{"apiVersion": "v1", "kind": "Node", **make_node("n").allocatable(cpu="4", memory="16Gi", pods=9).doc()}]
     assert list(shapes(objects)) == ["cpu4-memory16"]
