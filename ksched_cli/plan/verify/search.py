@@ -1,8 +1,8 @@
 """Schedules again the pods that the cluster's scheduler placed, second by second; earlier pods are on their real nodes.
 
 Times are cut to the second, and a scheduler binds hundreds of pods in one. `PlacementSearch` looks for an order of the
-pods in which each would go to its node. It tries the likely order; then the pods in their likely order or by need,
-taking back a pod where no other would go to its node; then the same without better nodes that may have been late;
+pods in which each would go to its node. It tries the likely order; then, pod by pod, the first in that order that would
+go to its node, taking back a pod where no other would; then the same without better nodes that may have been late;
 then the pods of two seconds that follow each other at once, because pods are bound in parallel. It never tries a state
 twice, and to it pods of one template on one node are the same. All of it spends cycles of one budget. What no search
 explains is reported as it is: the likely order.
@@ -13,7 +13,7 @@ The second half of a long history is replayed on another core.
 from __future__ import annotations
 
 import sys
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -41,7 +41,7 @@ from ksched_cli.process import is_copy
 # No scheduler binds more in a second: so many with one time have it from something else, such as a restored backup.
 _MOST_PODS = 1000
 # Cycles for one second, beyond one for each pod.
-_MOST_CYCLES = 1000
+_MOST_CYCLES = 2000
 # All searches together may take so many cycles, and more on small clusters, where they are quick.
 _CYCLES, _NODE_CYCLES = 2_000, 2_000_000
 # So many nodes are assumed to have been late in one second.
@@ -150,17 +150,15 @@ class PlacementSearch:
         return None
 
     def _find_order(self, members: Sequence[Placed]) -> list[TriedPod]:
-        best = [self._take(placed) for placed in members]
-        if not 1 < len(members) <= _MOST_PODS or not self._cluster.repeatable:
-            return best
-        for by_need in (False, True):
-            if is_explained(best) or not self.budget.allows(len(members)):
-                break
-            self._take_back(best)
-            orders = _Orders(self._cluster, members, self.budget.limit(_MOST_CYCLES), by_need=by_need)
-            best = max(best, orders.search(), key=_explained)
-            self.budget.spend_on_search(orders.spent, _MOST_CYCLES)
-        return best
+        likely = [self._take(placed) for placed in members]
+        may_differ = 1 < len(members) <= _MOST_PODS and self._cluster.repeatable
+        if not may_differ or is_explained(likely) or not self.budget.allows(len(members)):
+            return likely
+        self._take_back(likely)
+        orders = _Orders(self._cluster, members, self.budget.limit(_MOST_CYCLES))
+        found = orders.search()
+        self.budget.spend_on_search(orders.spent, _MOST_CYCLES)
+        return max(likely, found, key=_explained)
 
     def _without_late_nodes(self, before: SolvedSecond) -> SolvedSecond:
         """The second again without the better nodes, as long as these may have been late, if that explains all
@@ -193,15 +191,13 @@ class PlacementSearch:
 
 
 class _Orders:
-    """Orders of members, by their number in the likely order. `by_need`: members whose nodes have most pods still
-    to come are tried first, so that no node has its pods too early. `spent` counts cycles."""
+    """Orders of members, by their number in the likely order. `spent` counts cycles."""
 
-    def __init__(self, cluster: PastCluster, members: Sequence[Placed], cycles: int, *, by_need: bool) -> None:
+    def __init__(self, cluster: PastCluster, members: Sequence[Placed], cycles: int) -> None:
         self.spent = 0
         self._cluster = cluster
         self._members = members
         self._cycles = cycles
-        self._by_need = by_need
         self._taken = [False] * len(members)
         templates: dict[Hashable, int] = {}
         self._template = [templates.setdefault(_template_of(each), len(templates)) for each in members]
@@ -210,7 +206,6 @@ class _Orders:
         self._kind = [kinds.setdefault(pair, len(kinds)) for pair in pairs]
         # How many members of each kind have been taken: the state of the search.
         self._counts = [0] * len(kinds)
-        self._to_come = Counter(each.node for each in members)
 
     def search(self) -> list[TriedPod]:
         """All members in an order. If no next member is explained, the likeliest member is next."""
@@ -255,13 +250,6 @@ class _Orders:
 
     def _explained_next(self) -> Iterator[int]:
         """The members that would go to their nodes now, one of each kind."""
-        found = self._explained_now()
-        return iter(sorted(found, key=self._need)) if self._by_need else found
-
-    def _need(self, number: int) -> int:
-        return -self._to_come[self._members[number].node]
-
-    def _explained_now(self) -> Iterator[int]:
         best: dict[int, frozenset[str]] = {}
         seen: set[int] = set()
         for number, placed in enumerate(self._members):
@@ -287,13 +275,11 @@ class _Orders:
 
     def _put(self, number: int) -> None:
         self._taken[number] = True
-        self._to_come[self._members[number].node] -= 1
         self._counts[self._kind[number]] += 1
         self._cluster.put(self._members[number])
 
     def _take_back(self, number: int) -> None:
         self._taken[number] = False
-        self._to_come[self._members[number].node] += 1
         self._counts[self._kind[number]] -= 1
         self._cluster.take_back(self._members[number])
 
