@@ -7,6 +7,7 @@ every type in turn is one row of booleans here, computed once for each distinct 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -62,33 +63,26 @@ class InstanceTypes:
             labels.append((self.reservation_label, lambda each: each.reservation_id))
         self._offered = {key: _distinct([value(each) for each in self.offerings]) for key, value in labels}
         self.has_reserved = any(each.capacity_type == RESERVED for each in self.offerings)
-        self._masks: dict[LabelRequirement, Mask] = {}
-        self._offering_masks: dict[LabelRequirement, Mask] = {}
-        self._compatible: dict[LabelRequirements, Mask] = {}
-        self._offering: dict[LabelRequirements, tuple[Mask, Mask]] = {}
-        self._usable: dict[LabelRequirements, Mask] = {}
+        # Each is computed once for equal requirements.
+        self._mask, self._offering_mask = cache(self._types_with), cache(self._offerings_with)
+        self.compatible, self.usable = cache(self._compatible), cache(self._usable)
+        self._offerings = cache(self._available_offerings)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def compatible(self, state: LabelRequirements) -> Mask:
+    def _compatible(self, state: LabelRequirements) -> Mask:
         """Which types have requirements that intersect these."""
-        found = self._compatible.get(state)
-        if found is None:
-            found = np.ones(len(self), bool)
-            for key, each in state.items():
-                if key in self._by_key:
-                    found &= self._mask(each)
-            self._compatible[state] = found
+        found = np.ones(len(self), bool)
+        for key, each in state.items():
+            if key in self._by_key:
+                found &= self._mask(each)
         return found
 
-    def _mask(self, requirement: LabelRequirement) -> Mask:
-        found = self._masks.get(requirement)
-        if found is None:
-            of_type, distinct = self._by_key[requirement.key]
-            allowed = np.array([each is None or not each.rejects(requirement) for each in distinct], bool)
-            found = self._masks[requirement] = allowed[of_type]
-        return found
+    def _types_with(self, requirement: LabelRequirement) -> Mask:
+        of_type, distinct = self._by_key[requirement.key]
+        allowed = np.array([each is None or not each.rejects(requirement) for each in distinct], bool)
+        return allowed[of_type]
 
     def usable_offerings(self, state: LabelRequirements) -> Mask:
         """Which offerings are available and compatible with the requirements."""
@@ -109,36 +103,26 @@ class InstanceTypes:
         """Which types have such an offering."""
         return self._offerings(state)[1]
 
-    def _offerings(self, state: LabelRequirements) -> tuple[Mask, Mask]:
-        found = self._offering.get(state)
-        if found is None:
-            offerings = self._available.copy()
-            for key, (of_offering, values) in self._offered.items():
-                existing = state.get(key)
-                if existing is not None:
-                    offerings &= self._offering_mask(existing)
-                elif key not in self._well_known:
-                    offerings &= np.array([not value for value in values], bool)[of_offering]
-            types = np.zeros(len(self), bool)
-            types[self.offering_type[offerings]] = True
-            found = self._offering[state] = offerings, types
-        return found
+    def _available_offerings(self, state: LabelRequirements) -> tuple[Mask, Mask]:
+        offerings = self._available.copy()
+        for key, (of_offering, values) in self._offered.items():
+            existing = state.get(key)
+            if existing is not None:
+                offerings &= self._offering_mask(existing)
+            elif key not in self._well_known:
+                offerings &= np.array([not value for value in values], bool)[of_offering]
+        types = np.zeros(len(self), bool)
+        types[self.offering_type[offerings]] = True
+        return offerings, types
 
-    def _offering_mask(self, requirement: LabelRequirement) -> Mask:
-        found = self._offering_masks.get(requirement)
-        if found is None:
-            of_offering, values = self._offered[requirement.key]
-            given = [LabelRequirement.of(requirement.key, "In", (value,) if value else ()) for value in values]
-            found = np.array([not requirement.rejects(each) for each in given], bool)[of_offering]
-            self._offering_masks[requirement] = found
-        return found
+    def _offerings_with(self, requirement: LabelRequirement) -> Mask:
+        of_offering, values = self._offered[requirement.key]
+        given = [LabelRequirement.of(requirement.key, "In", (value,) if value else ()) for value in values]
+        return np.array([not requirement.rejects(each) for each in given], bool)[of_offering]
 
-    def usable(self, state: LabelRequirements) -> Mask:
+    def _usable(self, state: LabelRequirements) -> Mask:
         """Which types meet the requirements and have an offering."""
-        found = self._usable.get(state)
-        if found is None:
-            found = self._usable[state] = self.compatible(state) & self.offered(state)
-        return found
+        return self.compatible(state) & self.offered(state)
 
     def fits(self, requests: Vector) -> Mask:
         """Which types have room for the requests."""
@@ -156,11 +140,6 @@ class InstanceTypes:
     def requirements_for(self, key: str) -> list[LabelRequirement | None]:
         """The distinct requirements of the types about a label, None where a type has none."""
         return self._by_key[key][1] if key in self._by_key else [None]
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The labels that some type has."""
-        return frozenset(self._by_key)
 
     def too_few_values(self, state: LabelRequirements, types: Mask) -> dict[str, int]:
         """SatisfiesMinValues: the labels of which the types have fewer values than required, with how many they have.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -35,8 +36,8 @@ class NewNodes:
         self.taken = frozenset(node.metadata.name for node in source.loaded.of(Node))
         self._nodes: dict[str, Node] = {}
         self._daemons: dict[str, list[Pod]] = {}
-        self._templates: dict[NodeShape, Node] = {}
-        self._has_daemons: dict[NodeShape, bool] = {}
+        self.template = cache(NodeShape.template)
+        self._runs_daemons = cache(self._takes_daemons)
         self._plane: ControlPlane | None = None
         self._created: list[Pod] = []
         # Pods that DaemonSets lack on nodes of the cluster, and that their controllers create as soon as they run.
@@ -55,12 +56,6 @@ class NewNodes:
         pods = [pod for name in shape_of for pod in self._daemons.get(name, ())]
         return [self._nodes[name] for name in shape_of], pods, shape_of
 
-    def template(self, shape: NodeShape) -> Node:
-        found = self._templates.get(shape)
-        if found is None:
-            found = self._templates[shape] = shape.template()
-        return found
-
     def _make(self, shapes: Mapping[str, NodeShape]) -> None:
         for name, shape in shapes.items():
             self._nodes[name] = renamed(self.template(shape), name)
@@ -68,13 +63,10 @@ class NewNodes:
         if wanted:
             self._create_daemons(wanted)
 
-    def _runs_daemons(self, shape: NodeShape) -> bool:
-        found = self._has_daemons.get(shape)
-        if found is None:
-            node = self.template(shape)
-            sets = (item for item in self._loaded.of(DaemonSet) if item.spec.template is not None)
-            found = self._has_daemons[shape] = any(should_run(daemon_spec(item), node) for item in sets)
-        return found
+    def _takes_daemons(self, shape: NodeShape) -> bool:
+        node = self.template(shape)
+        sets = (item for item in self._loaded.of(DaemonSet) if item.spec.template is not None)
+        return any(should_run(daemon_spec(item), node) for item in sets)
 
     def _create_daemons(self, nodes: Iterable[Node]) -> None:
         if self._plane is None:

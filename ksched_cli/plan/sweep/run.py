@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace as replace_fields
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -74,10 +75,6 @@ def about_rows(task: SweepTask) -> dict[str, Any]:
     }
 
 
-# Windows has no O_CLOEXEC, and would write line ends of its own.
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-
-
 class StoredRow(Protocol):
     """A row has the number of its variant."""
 
@@ -98,7 +95,7 @@ class RowStore(Generic[R]):
     ) -> None:
         self._folder, self._about, self._resume = Path(folder), about, resume
         self._decode = decode
-        self._file = -1
+        self._file: FileIO | None = None
         self._size = 0
         self.done = bytearray(about["variants"])
 
@@ -111,9 +108,9 @@ class RowStore(Generic[R]):
         with _usable(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._check()
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
+            self._file = FileIO(self.path, "a+")
             _lock(self._file, self._folder)
-        yield from self._read()
+        yield from self._read(self._file)
 
     def _check(self) -> None:
         known = self._folder / ABOUT
@@ -139,10 +136,11 @@ class RowStore(Generic[R]):
             text = f"the folder has the rows of another sweep: {', '.join(different)} differ"
             raise UsageError(Problem(text, str(self._folder), hint="resume with the same options and the same cluster"))
 
-    def _read(self) -> Iterator[R]:
+    def _read(self, file: FileIO) -> Iterator[R]:
         """A last line that was not written to its end is cut off."""
-        with open(self._file, "rb", closefd=False) as file:
-            for number, line in enumerate(file, 1):
+        file.seek(0)
+        with open(file.fileno(), "rb", closefd=False) as lines:
+            for number, line in enumerate(lines, 1):
                 if not line.endswith(b"\n"):
                     break
                 try:
@@ -153,29 +151,28 @@ class RowStore(Generic[R]):
                 if 0 <= row.variant < len(self.done) and not self.done[row.variant]:
                     self.done[row.variant] = 1
                     yield row
-        os.ftruncate(self._file, self._size)
-        os.lseek(self._file, self._size, os.SEEK_SET)
+        file.truncate(self._size)
 
     def append(self, lines: bytes) -> None:
         """Write the lines and wait until the disk has them. KschedError if they cannot be written: then the file ends
         with the last line that was written before."""
-        left = memoryview(lines)
+        file, left = self._file, memoryview(lines)
+        assert file is not None
         try:
             while left:
-                left = left[os.write(self._file, left) :]
-            os.fsync(self._file)
+                left = left[file.write(left) :]
+            os.fsync(file)
         except OSError as problem:
             with suppress(OSError):
-                os.ftruncate(self._file, self._size)
+                file.truncate(self._size)
             text = f"cannot write the rows: {(problem.strerror or str(problem)).lower()}"
             hint = "the rows before are whole: --resume goes on with them"
             raise KschedError(Problem(text, str(self.path), hint=hint)) from None
         self._size += len(lines)
 
     def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self._file is not None:
+            self._file.close()
 
 
 @contextmanager
@@ -187,7 +184,7 @@ def _usable(folder: Path) -> Iterator[None]:
         raise UsageError(Problem((problem.strerror or str(problem)).lower(), str(folder))) from None
 
 
-def _lock(file: int, folder: Path) -> None:
+def _lock(file: FileIO, folder: Path) -> None:
     """One sweep at a time writes to a folder."""
     try:
         import fcntl
