@@ -542,7 +542,7 @@ HASH_LABEL = "pod-template-hash"
 _KIND_OF = {kind.__name__: kind for kind in KINDS.values()}
 
 
-def top_owner(store: NamedObjects, pod: Pod) -> Identity:
+def top_owner(store: NamedObjects | Loaded, pod: Pod) -> Identity:
     """The identity of the uppermost controller; a pod without one is by itself. A ReplicaSet that is not in the input
     still has its Deployment in its name."""
     owner = [identity_of(pod), *owners(store, pod)][-1]
@@ -553,7 +553,7 @@ def top_owner(store: NamedObjects, pod: Pod) -> Identity:
     return owner
 
 
-def owners(store: NamedObjects, pod: Pod) -> list[Identity]:
+def owners(store: NamedObjects | Loaded, pod: Pod) -> list[Identity]:
     """The controller of the pod, the controller of that controller, and so on."""
     found: list[Identity] = []
     owner = owner_identity(pod)
@@ -563,7 +563,7 @@ def owners(store: NamedObjects, pod: Pod) -> list[Identity]:
     return found
 
 
-def _owner_of(store: NamedObjects, owner: Identity) -> Identity | None:
+def _owner_of(store: NamedObjects | Loaded, owner: Identity) -> Identity | None:
     kind = _KIND_OF.get(owner[0])
     item = store.get(kind, owner[2], owner[1]) if kind is not None else None
     return owner_identity(item) if item is not None else None

@@ -378,7 +378,7 @@ class Loaded(Struct):
         self.objects[kind] = list(items)
         self._places.pop(kind, None)
 
-    def named(self, kind: type[K], name: str, namespace: str = "") -> K | None:
+    def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
         """The object of this kind and name."""
         at = self._names(kind).get((namespace, name))
         return None if at is None else self.objects[kind][at]

@@ -108,7 +108,7 @@ def apply_items(
         try:
             _APPLIERS.get(type(item), _apply_object)(target, item)
         except Refusal as refusal:
-            plane.warnings.append(f"{_label(item)} is refused: {refusal.message}")
+            plane.warnings.append(f"{workload_label(item)} is refused: {refusal.message}")
         if live is not None and plane.store.current(item) is live and isinstance(item, WORKLOADS):
             plane.controllers.sync_workload(item)
         if plane.api.places_everything:
@@ -242,8 +242,7 @@ def _apply_cron_job(target: _Target, item: CronJob) -> None:
     made = target.applied(item)
     target.store_as(made)
     if made.item.spec.suspend:
-        name = f"{item.metadata.namespace}/{item.metadata.name}"
-        target.plane.warnings.append(f"CronJob {name} is suspended: it makes no pods")
+        target.plane.warnings.append(f"{workload_label(item)} is suspended: it makes no pods")
     elif live is not None:
         target.api.update(cron_run(made.item))
 
@@ -256,8 +255,7 @@ def cron_job_run(item: CronJob) -> str:
 def _apply_job(target: _Target, item: Job) -> None:
     made = target.applied(item)
     if made.item.spec.suspend:
-        name = f"{item.metadata.namespace}/{item.metadata.name}"
-        target.plane.warnings.append(f"Job {name} is suspended: it makes no pods")
+        target.plane.warnings.append(f"{workload_label(item)} is suspended: it makes no pods")
     target.store_as(made)
 
 
@@ -286,7 +284,7 @@ def _apply_workload(target: _Target, item: Any) -> None:
 def _without_nodes(store: Store, item: DaemonSet) -> Iterator[str]:
     spec = daemon_spec(item)
     if not store.pods_of(item) and not any(should_run(spec, node) for node in store.of(Node)):
-        yield f"DaemonSet {item.metadata.namespace}/{item.metadata.name} runs on none of the nodes: it makes no pods"
+        yield f"{workload_label(item)} runs on none of the nodes: it makes no pods"
 
 
 def _running(target: _Target, item: Any) -> int:
@@ -313,7 +311,7 @@ def rollout_problems(manifests: Loaded, rolled_out: Iterable[Any]) -> Iterator[P
     places = Places(manifests)
     for item in rolled_out:
         place = places.of(item, ("spec", "template"))
-        where = f"{type(item).__name__} {item.metadata.namespace}/{item.metadata.name}: spec.template"
+        where = f"{workload_label(item)}: spec.template"
         text = "the manifest changes the template of running pods, and this command does not roll it out"
         yield Problem(text, place.source, place.line, where, "run ksched check -f, or ksched simulate --settle -f")
 
@@ -345,7 +343,7 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
     registries = _Registries(store, manifests)
     for item in in_order(manifests):
         live = store.current(item)
-        place, label = places.of(item, ()), _label(item)
+        place, label = places.of(item, ()), workload_label(item)
         if live is None:
             denial = api.object_refusal(item) if not isinstance(item, Pod) else ADMITTED
             if denial.message:
@@ -410,21 +408,23 @@ class _Registries:
             if ports:
                 first, last = self._allocations.known_ports
                 text = "the input has no pod of kube-apiserver with its range of node ports"
-                yield f"{_label(item)}: nodePort: {text}: {first}-{last} is assumed"
+                yield f"{workload_label(item)}: nodePort: {text}: {first}-{last} is assumed"
             fields = ranged_fields(spec) if self._store.current(item) is None else []
             if fields and not self._ranges.networks:
                 text = "the input has no ServiceCIDR (add servicecidrs to the dump)"
-                yield f"{_label(item)}: {', '.join(fields)}: {text}"
+                yield f"{workload_label(item)}: {', '.join(fields)}: {text}"
         claims: list[Any] = [*manifests.of(ResourceClaim), *manifests.of(ResourceClaimTemplate)]
         for claim in claims if self._checks_admin_access else ():
             space = claim.metadata.namespace
             if space not in self._labels and admin_requests(claim):
-                yield f"{_label(claim)}: adminAccess: the input has no Namespace {space}"
+                yield f"{workload_label(claim)}: adminAccess: the input has no Namespace {space}"
 
 
 def _invalid(item: Any, error: FieldError, places: Places) -> Problem:
     place = places.of(item, error.path)
-    return Problem(error.message, place.source, place.line, f"{_label(item)}: {path_text(error.path)}", "", INVALID)
+    return Problem(
+        error.message, place.source, place.line, f"{workload_label(item)}: {path_text(error.path)}", "", INVALID
+    )
 
 
 def _errors(item: Any, document: Mapping[str, Any]) -> Errors:
@@ -434,14 +434,9 @@ def _errors(item: Any, document: Mapping[str, Any]) -> Errors:
 _CONFLICT_HINT = "leave the fields out of the manifest, or take them over: --force-conflicts"
 
 
-def _label(item: Any) -> str:
-    namespace, name = item.metadata.namespace, item.metadata.name
-    return f"{type(item).__name__} {namespace}/{name}" if namespace else f"{type(item).__name__} {name}"
-
-
 def _refusal(item: Any, refused: RefusedUpdate, places: Places) -> Problem:
     place = places.of(item, refused.error.path)
-    path = f"{_label(item)}: {place.path}"
+    path = f"{workload_label(item)}: {place.path}"
     return Problem(refused.error.message, place.source, place.line, path, refused.hint, IMMUTABLE)
 
 

@@ -34,6 +34,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store, owner_identity
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded, Origin, workload_label
+from ksched_cli.sources.places import template_of
 from ksched_cli.sources.templates import copied, ephemeral_claims, generated, templated_claims, uid_of
 from ksched_cli.whatif.manifests import WORKLOADS, apply_items, apply_others
 from ksched_cli.whatif.order import in_order
@@ -91,14 +92,8 @@ def read_shapes(cluster: Loaded, manifests: Loaded) -> list[Shape]:
 def _complaints(item: Any) -> Iterable[tuple[str, str]]:
     if isinstance(item, DaemonSet):
         yield "a DaemonSet has one pod a node, however much room there is", "`ksched simulate -f` shows where they fit"
-    elif not isinstance(item, Pod) and _template_of(item).spec.node_name:
+    elif not isinstance(item, Pod) and template_of(item).spec.node_name:
         yield "spec.nodeName of the template decides where its pods go, no scheduler does", "leave it out"
-
-
-def _template_of(item: Any) -> Any:
-    if isinstance(item, CronJob):
-        return item.spec.job_template.spec.template
-    return item.template if hasattr(item, "template") else item.spec.template
 
 
 def _names(items: list[Any]) -> list[str]:

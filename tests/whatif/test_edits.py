@@ -70,7 +70,7 @@ def where(done: ChangedCluster) -> dict[str, str]:
 
 
 def node_of(done: ChangedCluster, name: str) -> Node:
-    found = done.loaded.named(Node, name)
+    found = done.loaded.get(Node, name)
     assert found is not None
     return found
 
@@ -146,7 +146,7 @@ def test_a_clone_has_drivers_and_devices_of_its_own() -> None:
         "ResourceSlice", "s", "", spec={"driver": "d", "nodeName": "n", "pool": pool, "devices": [{"name": "gpu"}]}
     )
     done = edited(loaded_of(make_node("n").obj(), drivers, devices), "clone-node n")
-    own = done.loaded.named(CSINode, "n-clone-1")
+    own = done.loaded.get(CSINode, "n-clone-1")
     assert own is not None
     assert own.spec == drivers.spec
     assert [(each.spec.node_name, each.spec.pool.name) for each in done.loaded.of(ResourceSlice)] == [

@@ -9,9 +9,10 @@ import pytest
 
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.workloads import Deployment, ReplicaSet
+from ksched_cli.controlplane.store import top_owner
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
-from ksched_cli.whatif.edits.lib.targets import owners_in, pods_meant, reference, workload_of
+from ksched_cli.whatif.edits.lib.targets import pods_meant, reference
 from tests.builders import loaded_of, make_pod, make_workload, owned
 
 
@@ -111,4 +112,4 @@ def test_the_namespace_of_kubectl_comes_first() -> None:
 def test_the_uppermost_controller(pod: str, owner: tuple[str, str, str]) -> None:
     loaded = cluster()
     (found,) = pods_meant(loaded, reference(f"pod/{pod}"), "")
-    assert workload_of(found, owners_in(loaded)) == owner
+    assert top_owner(loaded, found) == owner

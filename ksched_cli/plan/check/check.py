@@ -211,7 +211,7 @@ def scaled_workloads(items: Sequence[Any], cluster: Loaded, manifests: Loaded) -
         identity = resource_of(item) or (type(item).__name__, item.metadata.namespace, item.metadata.name)
         autoscaler = found.get(identity)
         if autoscaler is not None and isinstance(item, Deployment | ReplicaSet | StatefulSet):
-            live = cluster.named(type(item), item.metadata.name, item.metadata.namespace)
+            live = cluster.get(type(item), item.metadata.name, item.metadata.namespace)
             given = item.spec.replicas if item.spec.replicas is not None else live.spec.replicas if live else 1
             yield Scaled(item, autoscaler, 1 if given is None else given)
 

@@ -443,7 +443,7 @@ def in_turn(loaded: Loaded, nodes: Sequence[str], each: TrialUnit | None) -> lis
         return [(node, (node,)) for node in nodes]
     zones: dict[str, list[str]] = {}
     for node in nodes:
-        found = loaded.named(Node, node)
+        found = loaded.get(Node, node)
         assert found is not None
         zones.setdefault(zone_of(found) or _NO_ZONE, []).append(node)
     if [*zones] == [_NO_ZONE]:

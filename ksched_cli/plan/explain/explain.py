@@ -312,7 +312,7 @@ def _policy(found: Explanation, subject: Subject) -> Iterator[str]:
     if study is None or not study.if_allowed:
         return
     name, best = subject.pod.spec.priority_class_name, study.if_allowed[0]
-    of_class = subject.loaded.named(PriorityClass, name)
+    of_class = subject.loaded.get(PriorityClass, name)
     by_class = of_class is not None and of_class.preemption_policy == "Never"
     whose = f"of its PriorityClass {name}" if by_class else "of the pod"
     yield (
@@ -326,15 +326,15 @@ def _claims(found: Explanation, subject: Subject) -> Iterator[str]:
     if not found.unplaced:
         return
     loaded = subject.loaded
-    for place in volume_places(subject.pod, loaded.named, loaded.of(Node)):
+    for place in volume_places(subject.pod, loaded.get, loaded.of(Node)):
         if place.is_empty:
             yield as_sentence(str(place))
     for name in mounted_claims(subject.pod):
-        claim = loaded.named(PersistentVolumeClaim, name, subject.pod.metadata.namespace)
+        claim = loaded.get(PersistentVolumeClaim, name, subject.pod.metadata.namespace)
         if claim is None or claim.metadata.deletion_timestamp is not None or claim.spec.volume_name:
             continue
         class_name = claim.spec.storage_class_name or ""
-        of_class = loaded.named(StorageClass, class_name)
+        of_class = loaded.get(StorageClass, class_name)
         if class_name and of_class is None:
             yield f"Claim {name} names StorageClass {class_name}, which does not exist."
         elif of_class is not None and of_class.volume_binding_mode == "Immediate":
@@ -434,7 +434,7 @@ def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
 
 def _why_not_running(subject: Subject) -> Iterator[str]:
     """Why a pod that is bound does not run."""
-    if subject.loaded.of(Node) and subject.loaded.named(Node, subject.runs_on) is None:
+    if subject.loaded.of(Node) and subject.loaded.get(Node, subject.runs_on) is None:
         yield "the input does not have this node"
     yield from _waiting_containers(subject.pod)
 

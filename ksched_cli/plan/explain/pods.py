@@ -16,7 +16,7 @@ from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import CronJob, Deployment, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
-from ksched_cli.controlplane.store import identity_of, owner_identity
+from ksched_cli.controlplane.store import Identity, identity_of, owner_identity, top_owner
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem, UsageError, did_you_mean, named
 from ksched_cli.plan.explain.results import Explanation
@@ -29,7 +29,7 @@ from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, Reference
 from ksched_cli.whatif.edits.lib.editor import Editor
-from ksched_cli.whatif.edits.lib.targets import Owner, find, kind_named, owners_in, pods_meant, workload_of
+from ksched_cli.whatif.edits.lib.targets import find, kind_named, pods_meant
 from ksched_cli.whatif.manifests import WORKLOADS
 
 _NEAREST = 5
@@ -111,10 +111,9 @@ def _by_name(loaded: Loaded, name: str, namespace: str) -> NamedPods:
 
 def _by_beginning(loaded: Loaded, here: Sequence[Pod], name: str, namespace: str) -> NamedPods:
     """The pods of the only workload with the name, else of the only one whose pods begin with it."""
-    owners = owners_in(loaded)
-    groups: dict[Owner, list[Pod]] = {}
+    groups: dict[Identity, list[Pod]] = {}
     for pod in here:
-        workload = workload_of(pod, owners)
+        workload = top_owner(loaded, pod)
         if workload[2] == name or pod.metadata.name.startswith(name):
             groups.setdefault(workload, []).append(pod)
     meant = {owner: pods for owner, pods in groups.items() if owner[2] == name} or groups
@@ -127,7 +126,7 @@ def _by_beginning(loaded: Loaded, here: Sequence[Pod], name: str, namespace: str
     return NamedPods(tuple(pods), "" if kind == "Pod" else f"{kind} {place}/{owner}")
 
 
-def _written(owner: Owner) -> str:
+def _written(owner: Identity) -> str:
     """As `explain` takes it: `deployment/shop/web`, `shop/web-1`."""
     kind, *rest = owner
     return "/".join(rest if kind == "Pod" else [kind.lower(), *rest])
@@ -140,8 +139,7 @@ def _unknown(loaded: Loaded, name: str, namespace: str) -> str:
         return f"{text}: there are no pods in the input"
     elsewhere = [pod for pod in pods if pod.metadata.name.startswith(name)] if namespace else []
     if elsewhere:
-        owners = owners_in(loaded)
-        return f"{text}; there is {named(sorted({_written(workload_of(pod, owners)) for pod in elsewhere}), _NEAREST)}"
+        return f"{text}; there is {named(sorted({_written(top_owner(loaded, pod)) for pod in elsewhere}), _NEAREST)}"
     if namespace and not any(pod.metadata.namespace == namespace for pod in pods):
         hint = did_you_mean(namespace, sorted({pod.metadata.namespace for pod in pods}))
         return f"{text}: no pod is in namespace {namespace}{f' ({hint})' if hint else ''}"
@@ -267,7 +265,7 @@ class Subject(Struct, frozen=True):
     @property
     def ends_with_namespace(self) -> bool:
         """Whether the namespace of the pod is being deleted."""
-        namespace = self.loaded.named(Namespace, self.pod.metadata.namespace)
+        namespace = self.loaded.get(Namespace, self.pod.metadata.namespace)
         return namespace is not None and namespace.metadata.deletion_timestamp is not None
 
 

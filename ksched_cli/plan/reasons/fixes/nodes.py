@@ -118,8 +118,8 @@ class NodeProposals:
         decides, or where they contradict each other."""
         found = [{self._pod.spec.node_selector[ZONE]}] if ZONE in self._pod.spec.node_selector else []
         for name in self._claims:
-            claim = self._loaded.named(PersistentVolumeClaim, name, self._pod.metadata.namespace)
-            volume = self._loaded.named(PersistentVolume, claim.spec.volume_name) if claim is not None else None
+            claim = self._loaded.get(PersistentVolumeClaim, name, self._pod.metadata.namespace)
+            volume = self._loaded.get(PersistentVolume, claim.spec.volume_name) if claim is not None else None
             found += [set(zones)] if volume is not None and (zones := zones_of(volume)) else []
         terms = RequiredNodeAffinity.of(self._pod.spec).terms or ()
         for each in terms[0].match_expressions if len(terms) == 1 else ():

@@ -134,12 +134,12 @@ class Occupants:
         kind = _SCALED.get(owner.kind) if owner is not None else None
         if owner is None or kind is None:
             return None
-        item: Any = self._loaded.named(kind, owner.name, pod.metadata.namespace)
+        item: Any = self._loaded.get(kind, owner.name, pod.metadata.namespace)
         if item is None:
             return None
         above = controller_of(item.metadata)
         if kind is ReplicaSet and above is not None and above.kind == "Deployment":
-            deployment = self._loaded.named(Deployment, above.name, pod.metadata.namespace)
+            deployment = self._loaded.get(Deployment, above.name, pod.metadata.namespace)
             if deployment is not None:
                 kind, item = Deployment, deployment
         replicas = item.spec.replicas if item.spec.replicas is not None else 1

@@ -77,7 +77,7 @@ class ClaimProposals:
                 yield number, volume.persistent_volume_claim.claim_name
 
     def _of_claim(self, number: int, name: str) -> Iterator[FixChange]:
-        claim = self._loaded.named(PersistentVolumeClaim, name, self._namespace)
+        claim = self._loaded.get(PersistentVolumeClaim, name, self._namespace)
         if claim is None:
             yield from self._missing(number, name)
         elif not claim.spec.volume_name:

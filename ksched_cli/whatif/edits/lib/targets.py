@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Namespace, Pod, controller_of, metadata_of
+from ksched_cli.api.core import Namespace, Pod, metadata_of
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.object_facts import is_terminal
-from ksched_cli.api.workloads import Deployment, ReplicaSet
 from ksched_cli.controlplane.admission.chain import HasObjects
+from ksched_cli.controlplane.store import owners, top_owner
 from ksched_cli.errors import did_you_mean
 from ksched_cli.sources.custom.workloads import stand_in_kind
 from ksched_cli.sources.loaded import Loaded
@@ -69,9 +69,6 @@ def reference(text: str) -> Reference:
     return Reference(kind_named(parts[0]), parts[-1], parts[1] if len(parts) == 3 else "")
 
 
-_HASH_LABEL = "pod-template-hash"
-
-
 def matching(loaded: HasObjects, target: Reference, namespace: str) -> list[Any]:
     """Without a namespace: the one in kubectl's, else all."""
     items: list[Any] = loaded.of(target.kind)
@@ -106,16 +103,17 @@ def pods_meant(loaded: Loaded, target: Reference, namespace: str) -> list[Pod]:
     pods = [pod for pod in loaded.of(Pod) if not is_terminal(pod)]
     if target.kind is Namespace:
         inside = [pod for pod in pods if pod.metadata.namespace == target.name]
-        return inside or [] if loaded.named(Namespace, target.name) else _found(inside, loaded, target, namespace)
+        return inside or [] if loaded.get(Namespace, target.name) else _found(inside, loaded, target, namespace)
     places = {target.namespace} if target.namespace else {pod.metadata.namespace for pod in pods}
     if not target.namespace and namespace in places and matching(loaded, target, namespace):
         places = {item.metadata.namespace for item in matching(loaded, target, namespace)}
     near = [pod for pod in pods if pod.metadata.namespace in places]
     if target.kind is Pod:
         return _found([pod for pod in near if fnmatchcase(pod.metadata.name, target.name)], loaded, target, namespace)
-    owners = owners_in(loaded)
     its = [
-        pod for pod in near if (target.kind.__name__, pod.metadata.namespace, target.name) in _controllers(pod, owners)
+        pod
+        for pod in near
+        if (target.kind.__name__, pod.metadata.namespace, target.name) in (*owners(loaded, pod), top_owner(loaded, pod))
     ]
     return its if matching(loaded, target, namespace) else _found(its, loaded, target, namespace)
 
@@ -124,42 +122,3 @@ def _found(pods: list[Pod], loaded: Loaded, target: Reference, namespace: str) -
     if not pods:
         find(loaded, target, namespace)
     return pods
-
-
-# Kind, namespace and name.
-Owner = tuple[str, str, str]
-Owners = dict[Owner, Owner]
-
-
-def owners_in(loaded: Loaded) -> Owners:
-    """Who owns whom, for everything that is owned and may own pods."""
-    owners: Owners = {}
-    for kind, items in loaded.objects.items():
-        if kind is Pod:
-            continue
-        for item in items:
-            owner = controller_of(item.metadata)
-            if owner is not None:
-                namespace = item.metadata.namespace
-                owners[kind.__name__, namespace, item.metadata.name] = owner.kind, namespace, owner.name
-    return owners
-
-
-def workload_of(pod: Pod, owners: Owners) -> Owner:
-    """The uppermost controller of the pod; a pod without one is by itself."""
-    return [("Pod", pod.metadata.namespace, pod.metadata.name), *_controllers(pod, owners)][-1]
-
-
-def _controllers(pod: Pod, owners: Owners) -> list[Owner]:
-    """The controller of the pod, the controller of that one, and so on. If the input has no Deployment for a ReplicaSet
-    whose name ends with the hash in the pod's label, the rest of the name is the Deployment."""
-    owner = controller_of(pod.metadata)
-    found: list[Owner] = []
-    above = (owner.kind, pod.metadata.namespace, owner.name) if owner is not None else None
-    while above is not None:
-        found.append(above)
-        above = owners.get(above)
-    digest = pod.metadata.labels.get(_HASH_LABEL)
-    if found and digest and found[-1][0] == ReplicaSet.__name__ and found[-1][2].endswith(f"-{digest}"):
-        found.append((Deployment.__name__, found[-1][1], found[-1][2].removesuffix(f"-{digest}")))
-    return found
