@@ -94,9 +94,10 @@ def _place_of(owner: Identity, new: Pod, lost: Mapping[str, Pod]) -> str | None:
     none), or the first."""
     if new.metadata.name in lost:
         return new.metadata.name
-    if owner[0] != "DaemonSet":
+    # The pod of a DaemonSet that the input lacks is for no node.
+    node = daemon_node_of(new) if owner[0] == "DaemonSet" else ""
+    if not node:
         return next(iter(lost))
-    node = daemon_node_of(new)
     return next((key for key, pod in lost.items() if daemon_node_of(pod) == node), None)
 
 
