@@ -62,7 +62,7 @@ _TEXTS = ("labels", "annotations", "nodeSelector", "matchLabels", "parameters")
 
 
 def without_empty(value: Any) -> Any:
-    """The document as a manifest has it, without the fields that are empty."""
+    """The document as a manifest or a stored object has it, without the fields that are empty."""
     if isinstance(value, dict):
         kept = {key: each if key in _TEXTS else without_empty(each) for key, each in value.items()}
         return {key: each for key, each in kept.items() if each is not None and each not in ("", {}, [], ())}

@@ -132,7 +132,7 @@ class PodSource:
         if self.why_fixed:
             raise LookupError(self.why_fixed)
         if self.is_bare:
-            return fitted(_pruned(msgspec.to_builtins(self._pod)), wanted)
+            return fitted(without_empty(msgspec.to_builtins(self._pod)), wanted)
         item = msgspec.to_builtins(self.controller)
         moved: list[Operation] = [
             {**each, "path": f"{pointer(*_TEMPLATE)}{each['path']}"} for each in _of_template(wanted, item)
@@ -142,7 +142,7 @@ class PodSource:
             labels = _template_of(self.controller).metadata.labels
             # The Job controller selects by them. A new Job gets its own.
             moved += [drop(*_TEMPLATE, "metadata", "labels", each) for each in JOB_UID_LABELS if each in labels]
-        return fitted(_pruned(item), moved)
+        return fitted(without_empty(item), moved)
 
     def changes(self, operations: Sequence[Operation]) -> list[AdvisedChange]:
         """In order: the patch, then the deletion of the pods that do not follow it."""
@@ -167,7 +167,7 @@ class PodSource:
         inside = [each for each in operations if each["path"].startswith(f"{pointer(*_TEMPLATE)}/spec")]
         moved: list[Operation] = [{**each, "path": f"/spec/jobTemplate{each['path']}"} for each in inside]
         try:
-            own = fitted(_pruned(msgspec.to_builtins(self._cron_job)), moved)
+            own = fitted(without_empty(msgspec.to_builtins(self._cron_job)), moved)
         except LookupError:
             return []
         return [AdvisedChange("patch", *identity_of(self._cron_job), own)]
@@ -245,16 +245,6 @@ def _of_template(wanted: Iterable[Operation], item: Mapping[str, Any]) -> list[O
             continue
         found.append(dict(each))
     return found
-
-
-def _pruned(document: Any) -> Any:
-    """The document without fields that stand for an absent one: a stored object lacks them."""
-    if isinstance(document, dict):
-        pruned = {key: _pruned(value) for key, value in document.items()}
-        return {key: value for key, value in pruned.items() if value is not None and value != {} and value != []}
-    if isinstance(document, list | tuple):
-        return [_pruned(each) for each in document]
-    return document
 
 
 def fitted(document: Any, operations: Iterable[Operation]) -> tuple[Operation, ...]:
