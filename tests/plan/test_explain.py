@@ -17,7 +17,6 @@ from ksched_cli.framework.interfaces import PreEnqueuePlugin, ReservePlugin
 from ksched_cli.framework.per_node import PerNodeFilter
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from ksched_cli.plan.explain.explain import _needed
-from ksched_cli.plan.explain.results import Retry
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.simulator import Simulator
 from tests.builders import PodBuilder, make_node, make_pod
@@ -537,7 +536,7 @@ def test_a_plugin_of_ones_own_is_told_by_its_reasons(tmp_path: Path) -> None:
     assert " ".join(found.summary) == "The only node n2 is even; closest is n2, n2 is even."
     assert found.fixes is not None
     assert found.fixes.found == ()
-    assert found.retries == (Retry("OddNodesOnly", ("anything that happens",)),)
+    assert found.retries == {"OddNodesOnly": ("anything that happens",)}
 
 
 def test_a_node_is_lost_when_the_pod_is_about_to_be_bound(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ that. Fixes come from `plan/reasons/fixes/`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +51,6 @@ from ksched_cli.plan.explain.results import (
     PreemptionStudy,
     QueuePlace,
     Rejection,
-    Retry,
     Standing,
     WeightChange,
     explanation_notes,
@@ -242,22 +241,15 @@ _CRITERIA: tuple[tuple[Callable[[Figures], Any], Callable[[Figures, Figures], st
 )
 
 
-@dataclass
-class Approach:
-    """The turn that the pod has a part in, and where in the queue that is."""
-
-    turn: Turn
-    place: QueuePlace
-
-
-def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> Approach:
-    """A pod that is held back has the turn that it would have if it were let in."""
+def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> tuple[Turn, QueuePlace]:
+    """The turn that the pod has a part in, and where in the queue that is. A pod that is held back has the turn that it
+    would have if it were let in."""
     if pod_row in queue.gated:
         scheduler.let_in(queue, pod_row)
     before, turn = scheduler.run_up_to(queue, pod_row)
     placed = sum(each.row is not None for each in before)
     position = len(before) + 1 + turn.rows.index(pod_row)
-    return Approach(turn, QueuePlace(position, len(queue.active), placed))
+    return turn, QueuePlace(position, len(queue.active), placed)
 
 
 Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
@@ -366,18 +358,18 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
         outcome = PodOutcome(subject.key, "error", message=queue.failed[pod_row], scheduler=facts["scheduler"])
         return Explanation(**facts, standing="pending", outcome=outcome), {}
     standing: Standing = "running" if subject.runs_on else "gated" if pod_row in queue.gated else "pending"
-    approach = run_up_to(scheduler, queue, pod_row)
+    turn, place = run_up_to(scheduler, queue, pod_row)
     # A runtime may have been made anew for each pod.
     inspection = inspect(scheduler.runtimes[runtime.profile.scheduler_name], scheduler.cluster.pods.infos[pod_row])
     nodes, before = _nodes(inspection, scheduler), NodeColumns.of(scheduler.cluster)
     preemption, on = study_preemption(scheduler.dry_search(pod_row)), _occupants(scheduler)
-    decision = _decide(scheduler, approach.turn, pod_row)
+    decision = _decide(scheduler, turn, pod_row)
     outcome = outcome_of(decision, scheduler.cluster, OutputOptions(detail=True, top=len(scheduler.cluster.nodes)))
     found = Explanation(
         **facts,
         standing=standing,
         outcome=outcome,
-        queue=None if subject.runs_on else approach.place,
+        queue=None if subject.runs_on else place,
         pre_enqueue=tuple(_answer(each) for each in _held_back(inspection, queue.gated.get(pod_row))),
         pre_filter=tuple(_answer(each) for each in inspection.pre_filter),
         problems={each.plugin.name: each.problem for each in inspection.filters if each.problem},
@@ -407,7 +399,8 @@ def _placed_with(subject: Subject, scheduler: Scheduler, plugin: str, weight: in
     scheduler.reweigh(subject.pod.spec.scheduler_name, plugin, weight)
     pod_row = scheduler.cluster.pods.row_of[subject.uid]
     queue = scheduler.enqueue([pod_row] if subject.runs_on else None)
-    decision = _decide(scheduler, run_up_to(scheduler, queue, pod_row).turn, pod_row)
+    turn, _ = run_up_to(scheduler, queue, pod_row)
+    decision = _decide(scheduler, turn, pod_row)
     return "" if decision.row is None else scheduler.cluster.nodes.names[decision.row]
 
 
@@ -511,12 +504,12 @@ def _margin(named: str, ahead: ScoredNode, behind: ScoredNode) -> Margin:
     return Margin(named, ahead.total - behind.total, {plugin: each for plugin, each in by.items() if each})
 
 
-def _retries(inspection: Inspection, decision: Decision) -> tuple[Retry, ...]:
+def _retries(inspection: Inspection, decision: Decision) -> dict[str, tuple[str, ...]]:
     """What the plugins that are to blame for the rejection wait for, in the profile's order."""
     blamed = set(decision.diagnosis.unschedulable_plugins) if decision.diagnosis and decision.row is None else set()
     blamed |= {each.plugin for each in inspection.pre_enqueue if not each.status.ok}
     plugins = (plugin for plugin in inspection.runtime.profile.plugins if plugin.name in blamed)
-    return tuple(Retry(plugin.name, _events_of(plugin)) for plugin in plugins)
+    return {plugin.name: _events_of(plugin) for plugin in plugins}
 
 
 def _events_of(plugin: Plugin) -> tuple[str, ...]:

@@ -98,13 +98,6 @@ class Margin(Struct, frozen=True, rename="camel"):
     by_plugin: Mapping[str, int]
 
 
-class Retry(Struct, frozen=True):
-    """Cluster events that a plugin waits for."""
-
-    plugin: str
-    events: tuple[str, ...]
-
-
 class PreemptionCandidate(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A node that the pod would fit on if the victims left it; `why` it was chosen or was not."""
 
@@ -170,7 +163,8 @@ class Explanation:
     problems: Mapping[str, str] = field(default_factory=dict)
     nodes: tuple[ExplainedNode, ...] = ()
     runner_up: Margin | None = None
-    retries: tuple[Retry, ...] = ()
+    # By plugin, the events of the cluster that it waits for.
+    retries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preemption: PreemptionStudy | None = None
     focus: NodeFocus | None = None
     fixes: Fixes | None = None
@@ -431,18 +425,13 @@ def group_nodes(nodes: Sequence[ExplainedNode]) -> list[RejectingNodes]:
     few nodes are described in full, each by itself."""
     rejected = [node for node in by_distance(nodes) if node.rejections]
     if len(rejected) <= _FEW:
-        return [describe_node(node) for node in rejected]
+        in_full = [[SharedRejection(each.plugin, each.describe()) for each in node.rejections] for node in rejected]
+        return [RejectingNodes((node.name,), tuple(found)) for node, found in zip(rejected, in_full, strict=True)]
     groups: dict[object, list[ExplainedNode]] = {}
     for node in rejected:
         key = tuple((each.plugin, each.part, each.code, problems) for each, problems in _rejection_problems(node))
         groups.setdefault(key, []).append(node)
     return [_group(members) for members in groups.values()]
-
-
-def describe_node(node: ExplainedNode) -> RejectingNodes:
-    """One node with all of its rejections in full."""
-    rejections = (SharedRejection(each.plugin, each.describe()) for each in node.rejections)
-    return RejectingNodes((node.name,), tuple(rejections))
 
 
 def _rejection_problems(node: ExplainedNode) -> Iterator[tuple[Rejection, tuple[str, ...]]]:

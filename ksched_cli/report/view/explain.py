@@ -132,7 +132,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         fixes_on=fixes.on if fixes else "",
         fixes_tried=fixes.tried if fixes else None,
         helping_node=result.helping_node,
-        retried_on={each.plugin: each.events for each in found.retries},
+        retried_on=found.retries,
         rejection_groups=tuple(group_nodes(found.nodes)),
         why_no_fix=fixes.why_none if fixes else "",
         about_patches=fixes.note if fixes else "",
