@@ -37,7 +37,7 @@ from ksched_cli.plan.reasons.fixes.limits import (
 )
 from ksched_cli.plan.reasons.fixes.nodes import NodeProposals
 from ksched_cli.plan.reasons.fixes.storage import ClaimProposals, created
-from ksched_cli.plan.reasons.fixes.values import AdvisedChange, FixChange, Proposal, as_patch, edited, kubectl, patched
+from ksched_cli.plan.reasons.fixes.values import AdvisedChange, FixChange, Proposal, edited, kubectl, patched
 from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.reasons.typos import Typo, selector_typos
@@ -384,7 +384,7 @@ def _policies(situation: FixSituation, known: Sequence[PriorityClass], *, make_c
         made = PriorityClass(metadata=metadata, value=of_class.value, preemption_policy="PreemptLowerPriority")
         text = f"create priority class {metadata.name} ({made.value}, which lets it preempt), and give it that class"
         change = created(text, "policy", _PRIORITY, made, "scheduling.k8s.io/v1")
-        yield replace(change, patch=as_patch(_of_class(made)))
+        yield replace(change, operations=_of_class(made))
 
 
 def _of_class(given: PriorityClass) -> tuple[Operation, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -82,24 +82,15 @@ class FixChange(Struct, frozen=True):
     text: str
     kind: str
     cost: float
-    patch: tuple[tuple[tuple[str, Any], ...], ...] = ()
+    operations: tuple[Operation, ...] = ()
     edits: tuple[Edit, ...] = ()
     changes: tuple[AdvisedChange, ...] = ()
     commands: tuple[str, ...] = ()
 
-    @property
-    def operations(self) -> tuple[Operation, ...]:
-        return tuple(dict(each) for each in self.patch)
-
 
 def patched(text: str, kind: str, cost: float, *operations: Operation) -> FixChange:
     """A change of the pod."""
-    return FixChange(text, kind, cost, as_patch(operations))
-
-
-def as_patch(operations: Iterable[Operation]) -> tuple[tuple[tuple[str, Any], ...], ...]:
-    """The operations as a FixChange has them."""
-    return tuple(tuple(each.items()) for each in operations)
+    return FixChange(text, kind, cost, operations)
 
 
 def edited(text: str, kind: str, cost: float, edit: Edit, *changes: AdvisedChange, command: str = "") -> FixChange:
