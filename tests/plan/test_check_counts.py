@@ -45,6 +45,18 @@ def test_evictions_that_follow_from_the_manifests_are_held_against_them(tmp_path
     assert notes[0].startswith("fits only by evicting running pods: Pod default/victim")
 
 
+def test_the_eviction_of_another_pod_of_one_workload_is_held_against_the_manifests(tmp_path: Path) -> None:
+    """Without the manifest the pending pod evicts web-1. The manifest fills the node of web-1, and web-2 is evicted."""
+    web = [
+        owned(make_pod(f"web-{number}").requests(cpu=cpu), "ReplicaSet", "web") for number, cpu in ((1, "3"), (2, "4"))
+    ]
+    cluster = [*nodes("4", "4"), *(each.on(f"n{at}").doc() for at, each in enumerate(web)), pending("vip", "4")]
+    new = make_pod("new", "kube-system").requests(cpu="1").spec(priorityClassName="system-cluster-critical").doc()
+    found = checked(tmp_path, cluster, new)
+    assert (found.evicted, found.evicted_anyway) == (("default/web-2",), ())
+    assert checked(tmp_path, cluster, make_pod("none").gate("g").doc()).evicted_anyway == ("default/web-1",)
+
+
 def test_an_eviction_by_a_pod_of_the_manifests_counts_although_a_pending_pod_would_evict_too(tmp_path: Path) -> None:
     cluster = [*nodes("4"), running("victim", "n0", "4"), pending("vip", "3")]
     new = make_pod("new").requests(cpu="3").spec(priorityClassName="system-cluster-critical").doc()

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ksched_cli.plan import diff as comparison
 from ksched_cli.plan.diff import Diff, PodChange, Side, diff
 from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
+from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.plan.run.each import Copy
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
@@ -220,6 +221,27 @@ def test_only_wanted_pods_are_told_of(tmp_path: Path) -> None:
     found = differ(tmp_path, before, after, namespace="other")
     assert [told(change) for change in found.changes] == ["moved other/q@n -> other/q@m"]
     assert found.unchanged == 0
+
+
+def test_a_refused_pod_of_the_name_of_one_that_runs_is_compared_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sides have the very same object of the pod that runs."""
+    path, original = (
+        write_list(tmp_path / "c.json", *TWO, make_pod("p").on("n"), make_pod("q").on("m")),
+        comparison.diff,
+    )
+    refused = (RefusedPod("default/p", "LimitRanger", "too much"),)
+
+    def refusing(before: Side, after: Side, **more: bool) -> Diff:
+        return original(before, replace(after, refused=refused), **more)
+
+    monkeypatch.setattr(comparison, "diff", refusing)
+    found = compare(RunOptions(sources=[path]), RunOptions(sources=[path])).diff
+    assert [told(change) for change in found.changes] == ["newlyFailing p@n -> p@refused"]
+    assert found.changes[0].after is not None
+    assert found.changes[0].after.message == "LimitRanger: too much"
+    assert found.unchanged == 1
 
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
