@@ -516,6 +516,16 @@ def daemon_set(cpu: str, disk: str) -> Any:
         ),
         pytest.param(
             [
+                node("n0", cpu="160"),
+                *(waiting_replica(name) for name in ("a", "b", "c", "d", "e", "f", "g", "h", "i", "p")),
+                node("n1", cpu="20", disk="ssd"),
+                *filled("n1", "20"),
+            ],
+            "2 more nodes like n1",
+            id="as many as the replicas need that find none",
+        ),
+        pytest.param(
+            [
                 node("mid", cpu="20", disk="ssd"),
                 node("big", cpu="40", disk="ssd"),
                 *filled("mid", "20"),

@@ -477,7 +477,12 @@ _NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (
 def find_fixes(situation: FixSituation, run: Run) -> Fixes:
     """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
     source = PodSource(situation.subject.pod, run.world.plane.store)
-    proposals = propose(situation, source.template_pod, len(source.waiting()))
+    waiting = source.waiting()
+    if len(waiting) > 1:
+        # Those that were tried before the pod, and found a node, need none.
+        placed = {key for pods in situation.on.values() for key, _ in pods}
+        waiting = [pod for pod in waiting if pod_key(pod) not in placed]
+    proposals = propose(situation, source.template_pod, len(waiting))
     if source.why_fixed:
         proposals = [each for each in proposals if not each.operations]
     if not proposals and run.source.autoscaler is None:
