@@ -95,8 +95,8 @@ class Rendering(Struct, frozen=True):
 def kustomization(folder: str) -> Rendering:
     """The rendering of a kustomization, the value of -k."""
     commands = (["kustomize", "build", folder], ["kubectl", "kustomize", folder])
-    names = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-    file = next((each for each in names if os.path.isfile(os.path.join(folder, each))), names[0])
+    found = (each for each in _KUSTOMIZATIONS if os.path.isfile(os.path.join(folder, each)))
+    file = next(found, _KUSTOMIZATIONS[0])
     return Rendering(folder, commands, folder, os.path.normpath(os.path.join(folder, file)))
 
 

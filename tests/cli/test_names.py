@@ -107,7 +107,6 @@ def test_a_short_name_of_two_nodes_is_no_node(tmp_path: Path, ksched: Ksched) ->
     [
         (["simulate", "c.json"], 2, "a cluster is read with --from c.json, manifests with -f c.json"),
         (["c.json"], 2, "name a command first, as in: ksched simulate --from c.json"),
-        (["simulat"], 2, "Did you mean 'simulate'?"),
         (["simulate", "nothing-there"], 2, "see `ksched simulate --help`"),
         (["capacity", "deploy/web"], 2, "kubectl get deploy/web -o yaml | ksched capacity -f -"),
         (["capacity", "deploy/web"], 2, "ksched simulate --from FILE --settle --scale deploy/web=N"),
