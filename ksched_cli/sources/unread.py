@@ -14,17 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import (
-    Affinity,
-    Container,
-    Pod,
-    PodAffinityTerm,
-    PodSpec,
-    PodStatus,
-    Quantities,
-    TopologySpreadConstraint,
-    with_pod_terms,
-)
+from ksched_cli.api import core
 from ksched_cli.api.decode import KINDS, UnknownKind, document_of, label_of
 from ksched_cli.api.validation.fields import built_in_kinds
 from ksched_cli.errors import Problem
@@ -182,7 +172,7 @@ def _asks_for_resources(value: Mapping[str, Any]) -> bool:
 _STORAGE = "ephemeral-storage"
 
 
-def as_stored(pods: Iterable[Pod], release: Release, gates: FeatureGates) -> list[Pod]:
+def as_stored(pods: Iterable[core.Pod], release: Release, gates: FeatureGates) -> list[core.Pod]:
     """The pods with the fields that the minor has. A pod that loses no field is the same object."""
     return [_as_stored(pod, release, gates) for pod in pods]
 
@@ -192,12 +182,12 @@ def storage_counts(release: Release, gates: FeatureGates) -> bool:
     return gates.enabled("LocalStorageCapacityIsolation") or not FieldRules.of(release).storage_gate_covers
 
 
-def _as_stored(pod: Pod, release: Release, gates: FeatureGates) -> Pod:
+def _as_stored(pod: core.Pod, release: Release, gates: FeatureGates) -> core.Pod:
     spec, status = _spec(pod.spec, release, gates), _status(pod.status, gates)
     return pod if spec is pod.spec and status is pod.status else replace(pod, spec=spec, status=status)
 
 
-def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
+def _spec(spec: core.PodSpec, release: Release, gates: FeatureGates) -> core.PodSpec:
     rules = FieldRules.of(release)
     if spec.resources is not None and not gates.enabled("PodLevelResources"):
         spec = replace(spec, resources=None)
@@ -225,7 +215,7 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
     return spec
 
 
-def _without_storage(spec: PodSpec, covered: frozenset[str]) -> PodSpec:
+def _without_storage(spec: core.PodSpec, covered: frozenset[str]) -> core.PodSpec:
     """The spec without requests of ephemeral storage: with the gate off the scheduler skips them (Resource.Add)."""
     changed = {name: tuple(map(_container_without_storage, getattr(spec, name))) for name in covered}
     same = all(new is old for name, own in changed.items() for new, old in zip(own, getattr(spec, name), strict=True))
@@ -233,18 +223,18 @@ def _without_storage(spec: PodSpec, covered: frozenset[str]) -> PodSpec:
     return spec if _STORAGE not in spec.overhead else replace(spec, overhead=_without(spec.overhead))
 
 
-def _container_without_storage(container: Container) -> Container:
+def _container_without_storage(container: core.Container) -> core.Container:
     resources = container.resources
     if _STORAGE not in resources.requests:
         return container
     return replace(container, resources=replace(resources, requests=_without(resources.requests)))
 
 
-def _without(quantities: Quantities) -> Quantities:
+def _without(quantities: core.Quantities) -> core.Quantities:
     return {name: amount for name, amount in quantities.items() if name != _STORAGE}
 
 
-def _spread(constraint: TopologySpreadConstraint, gates: FeatureGates) -> TopologySpreadConstraint:
+def _spread(constraint: core.TopologySpreadConstraint, gates: FeatureGates) -> core.TopologySpreadConstraint:
     known = constraint
     if not gates.enabled("MinDomainsInPodTopologySpread"):
         known = replace(known, min_domains=None)
@@ -255,19 +245,19 @@ def _spread(constraint: TopologySpreadConstraint, gates: FeatureGates) -> Topolo
     return known
 
 
-def _without_namespace_selectors(affinity: Affinity, release: Release) -> Affinity:
+def _without_namespace_selectors(affinity: core.Affinity, release: Release) -> core.Affinity:
     """The affinity without namespaceSelector. If the minor has the field and its gate is off, a term with a selector
     is about the namespaces that it names and not about the namespace of the pod."""
     reads_selectors = FieldRules.of(release).reads_namespace_selectors
 
-    def plain(term: PodAffinityTerm) -> PodAffinityTerm:
+    def plain(term: core.PodAffinityTerm) -> core.PodAffinityTerm:
         none = reads_selectors and term.namespace_selector is not None and not term.namespaces
         return replace(term, namespace_selector=None, namespaces=("",) if none else term.namespaces)
 
-    return with_pod_terms(affinity, plain)
+    return core.with_pod_terms(affinity, plain)
 
 
-def _status(status: PodStatus, gates: FeatureGates) -> PodStatus:
+def _status(status: core.PodStatus, gates: FeatureGates) -> core.PodStatus:
     # What containers hold while they are resized in place.
     if not gates.enabled("InPlacePodVerticalScaling") and (status.container_statuses or status.init_container_statuses):
         status = replace(status, container_statuses=(), init_container_statuses=())

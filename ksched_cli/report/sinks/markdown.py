@@ -8,33 +8,17 @@ from typing import Any, TextIO
 from ksched_cli.errors import plural
 from ksched_cli.report.sinks.folding import filled_columns, fold, shorten
 from ksched_cli.report.sinks.terminal import cell_text
-from ksched_cli.report.view.model import (
-    Bars,
-    Block,
-    Chart,
-    Facts,
-    Heading,
-    Line,
-    Lines,
-    NodeMap,
-    Pods,
-    Spark,
-    Steps,
-    Table,
-    Timeline,
-    Tone,
-    View,
-)
+from ksched_cli.report.view import model
 from ksched_cli.report.visible import escape_markdown, visible, visible_lines
 
 # GitHub accepts 1 MiB from a step, including the text of earlier commands.
 MAX_BYTES = 900_000
 # A table that a terminal cuts has so many rows.
 _MOST_ROWS = 300
-_SIGNS: Mapping[Tone, str] = {"good": "✅", "warn": "⚠️", "bad": "❌"}
+_SIGNS: Mapping[model.Tone, str] = {"good": "✅", "warn": "⚠️", "bad": "❌"}
 
 
-def write_view(view: View, out: TextIO) -> None:
+def write_view(view: model.View, out: TextIO) -> None:
     """Write as many lines as fit, and a note if some are left out."""
     size = 0
     for line in _lines(view):
@@ -45,7 +29,7 @@ def write_view(view: View, out: TextIO) -> None:
         out.write(f"{line}\n")
 
 
-def _lines(view: View) -> Iterator[str]:
+def _lines(view: model.View) -> Iterator[str]:
     first = f": {_text(view.subject)}: {', '.join(map(_text, (view.verdict, *view.details)))}" if view.subject else ""
     context = f" ({_text(view.context)})" if view.context else ""
     yield f"### ksched {view.command}{first}{context}"
@@ -55,7 +39,7 @@ def _lines(view: View) -> Iterator[str]:
         yield from _list(notes)
     for section in view.sections:
         block = section.content if _shows(section.place) else None
-        if block is None or isinstance(block, NodeMap | Bars | Spark | Chart):
+        if block is None or isinstance(block, model.NodeMap | model.Bars | model.Spark | model.Chart):
             continue
         yield ""
         if section.title:
@@ -79,7 +63,7 @@ def _text(text: str) -> str:
     return escape_markdown(visible_lines(text))
 
 
-def _list(lines: Iterable[Line]) -> Iterator[str]:
+def _list(lines: Iterable[model.Line]) -> Iterator[str]:
     for line in lines:
         if _shows(line.place):
             yield f"- {_code(line.text) if line.copied else _text(line.text)}"
@@ -94,21 +78,21 @@ def _code(text: str) -> str:
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
-def _block(block: Block) -> Iterator[str]:
-    if isinstance(block, Table):
+def _block(block: model.Block) -> Iterator[str]:
+    if isinstance(block, model.Table):
         yield from _table(block)
-    elif isinstance(block, Pods | Timeline):
+    elif isinstance(block, model.Pods | model.Timeline):
         yield from _table(block.table)
-    elif isinstance(block, Steps):
+    elif isinstance(block, model.Steps):
         yield from _steps(block)
-    elif isinstance(block, Lines):
+    elif isinstance(block, model.Lines):
         yield from _list(block.lines)
-    elif isinstance(block, Facts):
+    elif isinstance(block, model.Facts):
         for name, texts in block.pairs:
             yield f"- {_text(name)}: {_text(texts if isinstance(texts, str) else ', '.join(texts))}"
 
 
-def _steps(block: Steps) -> Iterator[str]:
+def _steps(block: model.Steps) -> Iterator[str]:
     for number, step in enumerate(block.steps, start=1):
         result = f" {_text(step.result)}" if step.result else ""
         about = f" {_text(step.about)}" if step.about else ""
@@ -116,11 +100,11 @@ def _steps(block: Steps) -> Iterator[str]:
         yield from (f"  {line}" for line in _list(step.lines))
         for each in step.blocks:
             yield ""
-            yield from _table(each) if isinstance(each, Table) else _list(each.lines)
+            yield from _table(each) if isinstance(each, model.Table) else _list(each.lines)
             yield ""
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: model.Table) -> Iterator[str]:
     table = fold(shorten(table))
     shown = filled_columns(table, _shows)
     columns = [table.columns[number] for number in shown]
@@ -134,7 +118,7 @@ def _table(table: Table) -> Iterator[str]:
         yield f"and {left:,} more {plural(left, table.rows_are)}"
 
 
-def _cell(value: Any, column: Heading, tones: Mapping[str, Tone]) -> str:
+def _cell(value: Any, column: model.Heading, tones: Mapping[str, model.Tone]) -> str:
     sign = _SIGNS.get(tones.get(str(value), "plain"), "") if column.kind == "badge" else ""
     return f"{sign} {_text(cell_text(value, column))}".strip()
 

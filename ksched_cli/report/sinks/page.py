@@ -15,26 +15,7 @@ from ksched_cli.api.quantity import is_bytes
 from ksched_cli.errors import capitalised, counted
 from ksched_cli.report.sinks.folding import all_rows, filled_columns, fold_with_members, shorten
 from ksched_cli.report.sinks.svg import chart_data
-from ksched_cli.report.view.model import (
-    Bars,
-    Block,
-    Chart,
-    Facts,
-    Figure,
-    Heading,
-    Line,
-    Lines,
-    NodeMap,
-    Pods,
-    Section,
-    Spark,
-    Step,
-    Steps,
-    Table,
-    Timeline,
-    Tone,
-    View,
-)
+from ksched_cli.report.view import model
 from ksched_cli.report.visible import ShownNodes, visible
 
 SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts", "chart"]
@@ -61,10 +42,10 @@ class Page(Struct, frozen=True):
     markup."""
 
     command: str
-    tone: Tone
+    tone: model.Tone
     verdict: str
     notes: Sequence[str] = ()
-    figures: Sequence[Figure] = ()
+    figures: Sequence[model.Figure] = ()
     sections: Sequence[PageSection] = ()
     nodes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,7 +56,7 @@ class _Copied(str):
     __slots__ = ()
 
 
-def page_of(view: View) -> Page:
+def page_of(view: model.View) -> Page:
     """The page of a View."""
     table = view.nodes() or {}
     names = table.get("names", [])
@@ -89,7 +70,7 @@ def page_of(view: View) -> Page:
     sections = [
         made
         for section in view.sections
-        if _shows(section.place) and (block := section.content) is not None and not isinstance(block, Spark)
+        if _shows(section.place) and (block := section.content) is not None and not isinstance(block, model.Spark)
         for made in [_section(section, block)]
     ]
     verdict = f"{view.subject}: {view.verdict}."
@@ -102,7 +83,7 @@ def _shows(place: str) -> bool:
     return place in ("everywhere", "page", "wide", "paper")
 
 
-def _line(line: Line) -> str:
+def _line(line: model.Line) -> str:
     return _Copied(line.text) if line.copied else line.text
 
 
@@ -132,50 +113,50 @@ def converted(value: Any, convert: Callable[[str], str]) -> Any:
     return value
 
 
-def _section(section: Section, block: Block) -> PageSection:
+def _section(section: model.Section, block: model.Block) -> PageSection:
     kind, data = _block(section.title, block)
-    folded = section.folded or (isinstance(block, Steps) and len(block.steps) > _MOST_STEPS)
+    folded = section.folded or (isinstance(block, model.Steps) and len(block.steps) > _MOST_STEPS)
     return PageSection(section.name, section.title, kind, data, section.intro, folded)
 
 
-def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:
-    if isinstance(block, Table):
+def _block(title: str, block: model.Block) -> tuple[Any, dict[str, Any]]:
+    if isinstance(block, model.Table):
         return "table", _table(title, block)[0]
-    if isinstance(block, Pods):
+    if isinstance(block, model.Pods):
         order = range(len(block.table.rows)) if block.order is None else block.order
         table, members = _table(title, block.table)
         firsts = [order[rows[0]] for rows in members]
         alike = {row: [order[number] for number in rows] for row, rows in enumerate(members) if len(rows) > 1}
         data = {"table": table, "pods": block.details, "order": firsts, "members": alike, **block.data}
         return ("pod" if block.alone else "pods"), data
-    if isinstance(block, Timeline):
+    if isinstance(block, model.Timeline):
         return "timeline", {**block.data, "table": _table(title, block.table)[0]}
-    if isinstance(block, Steps):
+    if isinstance(block, model.Steps):
         return "steps", {"steps": [_step(each) for each in block.steps]}
-    if isinstance(block, Lines):
-        return "steps", {"steps": [_step(Step("", block.lines))]}
-    if isinstance(block, Facts):
+    if isinstance(block, model.Lines):
+        return "steps", {"steps": [_step(model.Step("", block.lines))]}
+    if isinstance(block, model.Facts):
         pairs = [(name, text if isinstance(text, str) else ", ".join(text)) for name, text in block.pairs]
         return "facts", {"pairs": pairs}
-    if isinstance(block, Chart):
+    if isinstance(block, model.Chart):
         return "chart", chart_data(block)
-    if isinstance(block, NodeMap):
+    if isinstance(block, model.NodeMap):
         return "map", dict(block.data)
-    assert isinstance(block, Bars)
+    assert isinstance(block, model.Bars)
     return _bars(title, block)
 
 
-def _bars(title: str, block: Bars) -> tuple[Any, dict[str, Any]]:
+def _bars(title: str, block: model.Bars) -> tuple[Any, dict[str, Any]]:
     rows = [{"label": each.label, "segments": list(each.segments), "text": each.text} for each in block.rows]
     return "bars", {"caption": title, "rows": rows, "whole": block.whole, "colours": dict(block.colours)}
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: model.Step) -> dict[str, Any]:
     lines = [(line.tone, _line(line), line.copied) for line in step.lines if _shows(line.place)]
     return {"title": step.title, "result": step.result, "tone": step.tone, "about": step.about, "lines": lines}
 
 
-def _table(caption: str, table: Table) -> tuple[dict[str, Any], list[list[int]]]:
+def _table(caption: str, table: model.Table) -> tuple[dict[str, Any], list[list[int]]]:
     """A table for the code of the page, without columns that are empty in every row, and for each of its rows the
     numbers of the rows that it stands for. `names` has the first cells of these."""
     whole = shorten(all_rows(table))
@@ -191,21 +172,21 @@ def _table(caption: str, table: Table) -> tuple[dict[str, Any], list[list[int]]]
     return (data | {"names": names} if names else data), members
 
 
-def _cell(value: Any, column: Heading) -> Any:
+def _cell(value: Any, column: model.Heading) -> Any:
     """Several nodes by their number: the list of names has each."""
     if column.kind == "node" and isinstance(value, list | tuple):
         return counted(len(value), "node") if len(value) > 1 else value[0] if value else ""
     return value
 
 
-def _name(table: Table, number: int) -> str:
+def _name(table: model.Table, number: int) -> str:
     """A row by its first cell, and its node: `shop/web-1 \N{RIGHTWARDS ARROW} node-3`."""
     row = table.rows[number]
     nodes = [row[at] for at, each in enumerate(table.columns) if at and each.kind == "node" and each.same and row[at]]
     return " \N{RIGHTWARDS ARROW} ".join([str(row[0]), *map(str, nodes)])
 
 
-def _heading(column: Heading) -> dict[str, Any]:
+def _heading(column: model.Heading) -> dict[str, Any]:
     kind = "text" if column.kind in ("node", "workload") else column.kind
     flags = {"filters": column.filters, "wide": column.flows}
     return {"name": column.name, "kind": kind, **{name: True for name, holds in flags.items() if holds}}

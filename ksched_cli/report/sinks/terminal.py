@@ -22,33 +22,12 @@ from rich.text import Text
 
 from ksched_cli.errors import counted, plural
 from ksched_cli.report.console import Column, Grid, make_console, print_hanging
-from ksched_cli.report.console import Column as GridColumn
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.folding import all_rows, filled_columns, fold, quote_once, shorten
-from ksched_cli.report.view.model import (
-    Bars,
-    Block,
-    Cell,
-    Chart,
-    Facts,
-    Heading,
-    Line,
-    Lines,
-    NodeMap,
-    NodeTitle,
-    Place,
-    Pods,
-    Section,
-    Step,
-    Steps,
-    Table,
-    Timeline,
-    Tone,
-    View,
-)
+from ksched_cli.report.view import model
 from ksched_cli.report.visible import ShownNodes, visible
 
-_COLOURS: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "plain": ""}
+_COLOURS: dict[model.Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "plain": ""}
 _INDENT, _HANGING = 2, 2
 # The number of a step and the space around it.
 _BESIDE = 6
@@ -58,12 +37,12 @@ _NAMES = 20
 _TITLE = 12
 
 
-def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
+def write_view(view: model.View, out: TextIO, options: RenderOptions) -> None:
     """Write the View as a table."""
     _Writer(out, options).write(view)
 
 
-def write_sections(sections: Iterable[Section], out: TextIO, options: RenderOptions) -> None:
+def write_sections(sections: Iterable[model.Section], out: TextIO, options: RenderOptions) -> None:
     """Write sections of a View by themselves."""
     _Writer(out, options).sections(sections)
 
@@ -76,7 +55,7 @@ class _Writer:
         self._wide, self._headers = options.wide, options.headers
         self._any_is_short = False
 
-    def write(self, view: View) -> None:
+    def write(self, view: model.View) -> None:
         if view.subject:
             self._hanging(self._first_line(view))
         for note in view.notes:
@@ -92,7 +71,7 @@ class _Writer:
             suffix = f"node names without {self._nodes.suffix} (-o wide shows them in full)"
             self._print(Text(suffix, style="dim"))
 
-    def sections(self, sections: Iterable[Section]) -> None:
+    def sections(self, sections: Iterable[model.Section]) -> None:
         for section in sections:
             if self._shows(section.place) and (block := section.content) is not None:
                 self._section(section, block)
@@ -105,14 +84,14 @@ class _Writer:
         self._any_is_short = True
         return short
 
-    def _shows(self, place: Place) -> bool:
+    def _shows(self, place: model.Place) -> bool:
         return place in ("everywhere", "terminal", "screen") or place in (
             ("wide", "deep") if self._wide else ("narrow",)
         )
 
-    def _first_line(self, view: View) -> Text:
+    def _first_line(self, view: model.View) -> Text:
         name = self._text(view.subject)
-        subject = self._nodes.with_zone(name) if isinstance(view.subject, NodeTitle) else name
+        subject = self._nodes.with_zone(name) if isinstance(view.subject, model.NodeTitle) else name
         style = f"bold {_COLOURS[view.tone]}".rstrip()
         zone = self._nodes.zone(view.node) if view.node else ""
         verdict = f"{self._text(view.verdict)}{f' ({visible(zone)})' if zone else ''}"
@@ -123,23 +102,23 @@ class _Writer:
             line.append(f" ({self._text(view.context)})", style="dim")
         return line
 
-    def _section(self, section: Section, block: Block) -> None:
-        if isinstance(block, NodeMap | Bars | Chart):
+    def _section(self, section: model.Section, block: model.Block) -> None:
+        if isinstance(block, model.NodeMap | model.Bars | model.Chart):
             return
         if not section.joined:
             self._print()
-        if section.titled and (not isinstance(block, Steps) or block.steps):
+        if section.titled and (not isinstance(block, model.Steps) or block.steps):
             self._print(Text(self._text(section.title), style="bold"))
-        if isinstance(block, Table):
+        if isinstance(block, model.Table):
             self._table(block)
-        elif isinstance(block, Pods | Timeline):
+        elif isinstance(block, model.Pods | model.Timeline):
             self._table(block.table)
-        elif isinstance(block, Steps):
+        elif isinstance(block, model.Steps):
             self._steps(block)
-        elif isinstance(block, Lines):
+        elif isinstance(block, model.Lines):
             self._lines(block.lines, 0)
-        elif isinstance(block, Facts):
-            grid = Grid(GridColumn(style="dim"), GridColumn(flows=True))
+        elif isinstance(block, model.Facts):
+            grid = Grid(Column(style="dim"), Column(flows=True))
             for name, texts in block.pairs:
                 lines = [texts] if isinstance(texts, str) else texts
                 grid.add(self._text(name), "\n".join(map(self._text, lines)))
@@ -147,14 +126,14 @@ class _Writer:
         elif line := sparkline(block.values, self._console):
             self._print(Text.assemble(f"{block.label} ", (line, "red"), f" {block.about}"))
 
-    def _line(self, line: Line) -> Text:
+    def _line(self, line: model.Line) -> Text:
         text = self._text(line.text)
         if line.copied:
             folded = fold_command(line.text, self._console.width - _BESIDE)
             text = "\n".join(map(visible, folded.split("\n")))
         return Text(text, style=_COLOURS[line.tone] or ("dim" if line.aside or line.copied else ""))
 
-    def _lines(self, lines: Sequence[Line], indent: int) -> None:
+    def _lines(self, lines: Sequence[model.Line], indent: int) -> None:
         for line in lines:
             if self._shows(line.place) and (indent or line.indent):
                 self._hanging(self._line(line), indent + _INDENT * line.indent)
@@ -163,7 +142,7 @@ class _Writer:
 
     # Tables
 
-    def _table(self, table: Table, indent: int = 0) -> None:
+    def _table(self, table: model.Table, indent: int = 0) -> None:
         table = quote_once(all_rows(table) if self._wide else fold(shorten(table)))
         rows = table.rows if self._wide or table.most is None else table.rows[: table.most]
         shown = filled_columns(table, self._shows)
@@ -176,7 +155,7 @@ class _Writer:
             what = f"and {left:,} more {plural(left, table.rows_are)} (-o wide shows all)"
             self._print(Text(what, style="dim"), indent)
 
-    def _grid_columns(self, columns: Sequence[Heading]) -> Iterator[GridColumn]:
+    def _grid_columns(self, columns: Sequence[model.Heading]) -> Iterator[Column]:
         for number, column in enumerate(columns):
             right = column.kind in ("number", "share")
             hides = column.hides_zeros
@@ -184,11 +163,11 @@ class _Writer:
             title = visible(column.name).upper()
             if right and len(title) > _TITLE:
                 title = title.replace("-", "-\n").replace("/", "/\n")
-            yield GridColumn(title, right, column.flows, hides, optional)
+            yield Column(title, right, column.flows, hides, optional)
             if column.kind == "node":
-                yield GridColumn("ZONE", hides_zeros=True, optional=number > 0 or column.optional)
+                yield Column("ZONE", hides_zeros=True, optional=number > 0 or column.optional)
 
-    def _cells(self, cells: Sequence[tuple[Heading, Cell]], table: Table) -> Iterator[str | Text]:
+    def _cells(self, cells: Sequence[tuple[model.Heading, model.Cell]], table: model.Table) -> Iterator[str | Text]:
         for column, value in cells:
             text = self._cell(value, column)
             style = self._colours[table.tones.get(str(value), "plain")] if column.kind == "badge" else ""
@@ -196,7 +175,7 @@ class _Writer:
             if column.kind == "node":
                 yield visible(self._zone(value))
 
-    def _zone(self, value: Cell) -> str:
+    def _zone(self, value: model.Cell) -> str:
         if isinstance(value, str):
             return self._nodes.zone(value)
         if not isinstance(value, list | tuple):
@@ -204,7 +183,7 @@ class _Writer:
         zones = sorted({self._nodes.zone(each) for each in value})
         return zones[0] if len(zones) == 1 else f"{len(zones)} zones"
 
-    def _cell(self, value: Cell, column: Heading) -> str:
+    def _cell(self, value: model.Cell, column: model.Heading) -> str:
         if isinstance(value, str):
             return self._text(value)
         if value is None:
@@ -216,10 +195,10 @@ class _Writer:
 
     # Steps
 
-    def _steps(self, block: Steps) -> None:
+    def _steps(self, block: model.Steps) -> None:
         steps = block.steps if self._wide or block.most is None else block.steps[: block.most]
         if block.numbered:
-            grid = Grid(GridColumn(right=True), GridColumn(flows=True))
+            grid = Grid(Column(right=True), Column(flows=True))
             for number, step in enumerate(steps, start=1):
                 grid.add(f" {number}", self._step_line(step))
                 for line in step.lines:
@@ -232,17 +211,17 @@ class _Writer:
             self._hanging(self._step_line(step))
             self._lines(step.lines, _INDENT)
             for each in step.blocks:
-                if isinstance(each, Table):
+                if isinstance(each, model.Table):
                     self._table(each, _INDENT)
                 else:
                     self._lines(each.lines, _INDENT)
         if left := len(block.steps) - len(steps):
             self._print(Text(f"and {left:,} more {plural(left, block.steps_are)} (-o wide shows all)", style="dim"))
 
-    def _step_line(self, step: Step) -> Text:
+    def _step_line(self, step: model.Step) -> Text:
         """`node-1 (zone-a): drained in 1 round, 3 pods move`, or `lower the cpu request  -> node-1`."""
         title = self._text(step.title)
-        line = Text(self._nodes.with_zone(title) if isinstance(step.title, NodeTitle) else title, style="bold")
+        line = Text(self._nodes.with_zone(title) if isinstance(step.title, model.NodeTitle) else title, style="bold")
         if step.result:
             line = Text.assemble(line, ": ", (self._text(step.result), f"bold {_COLOURS[step.tone]}".rstrip()))
         if step.about:
@@ -271,7 +250,7 @@ class _Writer:
             self._console.print(Padding(shown, (0, 0, 0, indent)) if indent else shown)
 
 
-def cell_text(value: Cell, column: Heading) -> str:
+def cell_text(value: model.Cell, column: model.Heading) -> str:
     """A value as text: `1,200`, `12.5 %`, `a, b`."""
     if value is None:
         return ""
