@@ -14,7 +14,7 @@ from ksched_cli.cli.file_commands import file_problems
 from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.help_layout import HelpCommand, HelpGroup
 from ksched_cli.cli.showing import show
-from ksched_cli.cli.streams import complain, print_text, warn
+from ksched_cli.cli.streams import complain, print_json, warn
 from ksched_cli.errors import ConfigError, UsageError
 from ksched_cli.releases import DEFAULT_VERSION
 from ksched_cli.simulator import RunOptions, Simulator
@@ -151,6 +151,4 @@ def migrate(
 
 @app.command("schema", cls=HelpCommand, help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema(kube_version: options.KubeVersion = "auto") -> None:
-    from ksched_cli.report.encoding import json_text
-
-    print_text(json_text(Simulator.configuration_schema(kube_version), indent=2))
+    print_json(Simulator.configuration_schema(kube_version))

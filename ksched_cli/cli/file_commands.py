@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ksched_cli.cli.help_layout import HelpCommand
-from ksched_cli.cli.streams import print_row, print_text
+from ksched_cli.cli.streams import print_json, print_row
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.simulator import Simulator
 
@@ -58,9 +58,7 @@ def add_file_commands(
             raise InputError(problems)
 
     def print_schema() -> None:
-        from ksched_cli.report.encoding import json_text
-
-        print_text(json_text(Simulator.file_schema(kind), indent=2))
+        print_json(Simulator.file_schema(kind))
 
     validate_files.__annotations__["given"] = Annotated[list[str], files]
     short = f"Check {kind} files, all mistakes at once."

@@ -10,7 +10,7 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
-from ksched_cli.cli.streams import print_text
+from ksched_cli.cli.streams import print_json
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import RunOptions, Simulator
 
@@ -54,9 +54,7 @@ def instance_types(
     no_headers: options.NoHeaders = False,
 ) -> None:
     if schema:
-        from ksched_cli.report.encoding import json_text
-
-        print_text(json_text(Simulator.file_schema("instance-types"), indent=2))
+        print_json(Simulator.file_schema("instance-types"))
         return
     if sum(map(bool, (source, instance_types, cloud))) != 1:
         raise UsageError("say whose instance types: one of --cloud, --from and --instance-types")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 SOME_DO_NOT_FIT = 1
-# How many of the best nodes are shown, and how many with -o wide and on a page.
-_TOP, _TOP_WIDE, _TOP_OF_PAGE = 3, 10, 5
 NO_ZONES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -52,12 +50,6 @@ def show(
     options = RenderOptions(output, headers, None, timeline, node_answers, command_line.get(), nodes)
     _Held.result = result
     render(result, sys.stdout, options)
-
-
-def top_nodes(output: str, *, node_answers: bool = False) -> int:
-    if node_answers:
-        return _TOP_OF_PAGE
-    return _TOP_WIDE if output == "wide" else _TOP
 
 
 @contextmanager

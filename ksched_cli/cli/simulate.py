@@ -17,7 +17,7 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.help_layout import OUTPUT, OWN, RARE, Panel
 from ksched_cli.cli.options import Detail, DrawOptions
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, ExitRules, collector_off, fail_on_contradictions, show, top_nodes
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, ExitRules, collector_off, fail_on_contradictions, show
 from ksched_cli.cli.streams import complain, warn
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.progress import listen
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ksched_cli.simulator import Limits
 
 
+# How many of the best nodes are shown, and how many with -o wide and on a page.
+_TOP, _TOP_WIDE, _TOP_OF_PAGE = 3, 10, 5
 # Characters of a document past which its size is worth a note.
 _LARGE = 100_000_000
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
@@ -145,10 +147,7 @@ def simulate_and_show(
         draws = draws or DrawOptions()
         prepared = simulator.prepared(orders=draws.orders or 0, ties=draws.ties or 0)
     warn(prepared.source.warnings)
-    if output == "html":
-        detail = options.Detail.NODES
-    answers = detail is options.Detail.NODES
-    full, top = detail is not options.Detail.SUMMARY, top_nodes(output, node_answers=answers)
+    full, answers, top = _depth(output, detail)
     if streamed:
         stream = prepared.stream(detail=full, top=top, stop_on_interrupt=True, curve=curve)
         show(stream, output, node_answers=answers)
@@ -166,6 +165,14 @@ def simulate_and_show(
     return exit_rules.of_cycles(found)
 
 
+def _depth(output: str, detail: Detail) -> tuple[bool, bool, int]:
+    """Whether outcomes have every node and plugin, whether nodes answer in short form, and how many of the best nodes
+    are shown. The map of nodes on a page needs their answers."""
+    answers = output == "html" or detail is Detail.NODES
+    top = _TOP_OF_PAGE if answers else _TOP_WIDE if output == "wide" else _TOP
+    return answers or detail is Detail.FULL, answers, top
+
+
 def _brief_above(output: str) -> int | None:
     """Above how many pods the format shows a line for each and no more; None if it shows more of all."""
     from ksched_cli.report.view.simulate import PODS_WITH_NODES
@@ -177,13 +184,9 @@ def settle_and_show(
     run: RunOptions, settle_options: SettleOptions, exit_rules: ExitRules, output: str, detail: Detail, *, headers: bool
 ) -> int:
     """The exit code."""
-    limits = settle_options.limits()
-    if output == "html":
-        detail = Detail.NODES
-    answers = detail is Detail.NODES
-    top = top_nodes(output, node_answers=answers)
-    simulator = Simulator.of(run)
-    found = simulator.settle(limits, detail=detail is not Detail.SUMMARY, top=top)
+    full, answers, top = _depth(output, detail)
+    limits, simulator = settle_options.limits(), Simulator.of(run)
+    found = simulator.settle(limits, detail=full, top=top)
     warnings, zones = found.simulation.warnings, simulator.zones
     show(found, output, warnings=warnings, headers=headers, node_answers=answers, zones=zones)
     return exit_rules.of_end(found)

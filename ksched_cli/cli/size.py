@@ -12,7 +12,7 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import AutoscaledRun, PodSelectionRun, takes_groups
 from ksched_cli.cli.help_layout import HelpCommand, HelpGroup
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
-from ksched_cli.cli.streams import print_text
+from ksched_cli.cli.streams import print_json
 from ksched_cli.simulator import Simulator, parse_seconds
 
 HELP = """The cheapest nodes of a catalog to add so that kube-scheduler places every pending pod and every manifest.
@@ -125,6 +125,4 @@ def catalog(
 
 @app.command("schema", cls=HelpCommand, help=SCHEMA_HELP, short_help="Print a JSON Schema of catalogs.")
 def schema() -> None:
-    from ksched_cli.report.encoding import json_text
-
-    print_text(json_text(Simulator.file_schema("catalog"), indent=2))
+    print_json(Simulator.file_schema("catalog"))

@@ -69,13 +69,19 @@ def print_text(text: str) -> None:
     print(text, end="" if text.endswith("\n") else "\n")  # noqa: T201
 
 
+def print_json(document: Any) -> None:
+    """A document on stdout that no renderer writes, such as a JSON Schema."""
+    from ksched_cli.report.encoding import json_text
+
+    print_text(json_text(document, indent=2))
+
+
 def complain(text: str) -> None:
     """One line on stderr. On a terminal it is broken between words."""
     from ksched_cli.report.visible import visible
 
     line = f"ksched: {visible(text)}"
     if sys.stderr.isatty():
-        import shutil
         import textwrap
 
         width = shutil.get_terminal_size().columns
