@@ -255,7 +255,7 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
 
 
 class RequestedResourcesRules(ReleaseRules, plugins=NODE_RESOURCES_FIT):
-    measures_as_strategies = Rule("1.22", before=False, now=True, described_by=NODE_RESOURCES_FIT)
+    measures_as_strategies = Rule("1.22", described_by=NODE_RESOURCES_FIT)
 
 
 class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):

@@ -95,18 +95,16 @@ class NodeAffinityReasons(ReasonTable, plugins="NodeAffinity"):
     unmatched = ReasonKind(
         Rule(
             "1.20",
+            "message",
+            "The reason of node selectors names node affinity; before, affinity was called a selector.",
             before="node(s) didn't match node selector",
             now="node(s) didn't match Pod's node affinity",
-            about="message",
-            sentence="The reason of node selectors names node affinity; before, affinity was called a selector.",
         ).then(
             "1.21",
+            "message",
+            "Node selectors are spoken of beside node affinity, and node names as such; before, node affinity "
+            "alone, and host names.",
             now="node(s) didn't match Pod's node affinity/selector",
-            about="message",
-            sentence=(
-                "Node selectors are spoken of beside node affinity, and node names as such; before, node affinity "
-                "alone, and host names."
-            ),
             plugins=f"NodeAffinity {NODE_NAME} {INTER_POD_AFFINITY}",
         ),
         _NODE_SELECTOR,
@@ -254,7 +252,7 @@ class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
     skips_without_preferences = Rule(
         "1.30", "score", "Does not score where nothing is preferred; before, all nodes got 0."
     )
-    errors_name_the_path = Rule("1.21", before=False, now=True, described_by="NodeAffinity")
+    errors_name_the_path = Rule("1.21", described_by="NodeAffinity")
     preferences_may_be_about_fields = Rule(
         "1.20", "score", "Preferences can be about fields; before, labels alone counted."
     )

@@ -44,13 +44,11 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
     skips_best_effort_pods = Rule(
         "1.33", "score", "Does not score pods without requests; before, all of them went to the most even node."
     )
-    volumes_of_earlier_pods_count = Rule(
+    volumes_of_earlier_pods_count = Rule.until(
         "1.20",
         "score",
         "With the gate BalanceAttachedNodeVolumes disks count for pods that have volumes; before, pods without volumes "
         "were scored with what an earlier pod had left noted on a node.",
-        before=True,
-        now=False,
     )
     scores_the_deviation = Rule(
         "1.22",

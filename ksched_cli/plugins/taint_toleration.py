@@ -61,22 +61,22 @@ class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
     untolerated = ReasonKind(
         Rule(
             "1.18",
+            "message",
+            "The reason names the taint; before, it did not.",
             before="node(s) had taints that the pod didn't tolerate",
             now="node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate",
-            about="message",
-            sentence="The reason names the taint; before, it did not.",
         )
         .then(
             "1.24",
+            "message",
+            "The reason has the words untolerated taint; before, that the pod didn't tolerate.",
             now="node(s) had untolerated taint {{{key}: {value}}}",
-            about="message",
-            sentence="The reason has the words untolerated taint; before, that the pod didn't tolerate.",
         )
         .then(
             TAINTS_ARE_NOT_NAMED,
+            "message",
+            "The reason does not name the taint; before, it did.",
             now="node(s) had untolerated taint(s)",
-            about="message",
-            sentence="The reason does not name the taint; before, it did.",
         ),
         _UNTOLERATED,
         field=fixed_field("spec", "tolerations"),

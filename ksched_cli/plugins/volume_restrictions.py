@@ -51,13 +51,11 @@ class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
     claim_in_use = ReasonKind(
         Rule(
             "1.34",
+            "message",
+            "The reason is that another pod uses the ReadWriteOncePod claim; before, that a pod has it.",
             before="node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
-            now=(
-                "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
-                "another pod"
-            ),
-            about="message",
-            sentence="The reason is that another pod uses the ReadWriteOncePod claim; before, that a pod has it.",
+            now="node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+            "another pod",
         ),
         _CLAIM_IN_USE,
         problem="are ruled out, since another pod uses its ReadWriteOncePod claim",

@@ -4,7 +4,7 @@ A module declares its rules once:
 
     class FeatureRules(ReleaseRules, plugins="Feature"):
         counts_disks = Rule("1.35", "filter", "Disks count; before, ...")
-        names_node = Rule("1.34", "message", "The reason ...; before, ...", before=True, now=False)
+        names_node = Rule.until("1.34", "message", "The reason ...; before, ...")
         notes = (Rule("FeatureGateOfDisks", "filter", "Disks count; without the gate, ..."),)
 
 and reads `FeatureRules.of(release).names_node`. `ksched diff` and `ksched versions` render the same declarations.
@@ -107,9 +107,9 @@ class Rule(Generic[T]):
     """A rule with one value before `since` and another from then on; `then` adds a further change of the same rule.
 
     `since` is a minor, a fix that also reached patches of earlier minors, or the name of a feature gate. A rule without
-    values is a switch: off before, on since. In `notes` of a class are rules whose value no code reads, because other
-    data makes the change: a default plugin, an extension point, or the gate itself. `plugins` replace those of the
-    declaring class.
+    values is a switch: off before, on since; `until` makes the opposite. In `notes` of a class are rules whose value no
+    code reads, because other data makes the change: a default plugin, an extension point, or the gate itself. `plugins`
+    replace those of the declaring class.
     """
 
     @overload
@@ -148,6 +148,13 @@ class Rule(Generic[T]):
         self.before: T = before
         self.steps: list[RuleStep[T]] = []
         self.then(since, about, sentence, plugins, now=now, described_by=described_by)
+
+    @classmethod
+    def until(
+        cls, since: str | UpstreamFix, about: str = "", sentence: str = "", plugins: str = "", *, described_by: str = ""
+    ) -> Rule[bool]:
+        """A switch that is on before, and off since."""
+        return Rule(since, about, sentence, plugins, before=True, now=False, described_by=described_by)
 
     def then(
         self,

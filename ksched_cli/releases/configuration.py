@@ -25,19 +25,17 @@ class ConfigurationRules(ReleaseRules):
         f"{names.DEFAULT_PREEMPTION} and {names.NODE_AFFINITY} take arguments; before, they took none.",
         f"{names.DEFAULT_PREEMPTION} {names.NODE_AFFINITY}",
     )
-    policy_preempts = Rule(
+    policy_preempts = Rule.until(
         "1.19",
         _CONFIGURATION,
         f"There is no preemption under a Policy, for {names.DEFAULT_PREEMPTION} is a plugin; before, there was.",
-        before=True,
-        now=False,
     ).then(
         "1.20",
+        _CONFIGURATION,
+        f"A Policy enables {names.DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
         now=True,
-        about=_CONFIGURATION,
-        sentence=f"A Policy enables {names.DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
     )
-    policy_merges_plugins = Rule("1.20", before=False, now=True, described_by="kube-scheduler")
+    policy_merges_plugins = Rule("1.20", described_by="kube-scheduler")
     selector_spread_plugin = Rule(
         "1.19", before=names.DEFAULT_POD_TOPOLOGY_SPREAD, now=names.SELECTOR_SPREAD, described_by=names.SELECTOR_SPREAD
     )
@@ -67,33 +65,21 @@ class ConfigurationRules(ReleaseRules):
         f"The strategies of scoring are arguments of {names.NODE_RESOURCES_FIT}; before, each was a plugin.",
         names.NODE_RESOURCES_FIT,
     )
-    reads_policy = Rule(
-        "1.23",
-        _CONFIGURATION,
-        "kube-scheduler reads no Policy; before, it read one from a file or a ConfigMap.",
-        before=True,
-        now=False,
+    reads_policy = Rule.until(
+        "1.23", _CONFIGURATION, "kube-scheduler reads no Policy; before, it read one from a file or a ConfigMap."
     )
-    serves_http = Rule(
+    serves_http = Rule.until(
         "1.23",
         _CONFIGURATION,
         "There is no port without encryption, and its addresses must say so; before, there was one.",
-        before=True,
-        now=False,
     )
-    has_plugins_of_v1beta1 = Rule(
+    has_plugins_of_v1beta1 = Rule.until(
         "1.23",
         _CONFIGURATION,
         "Plugins that v1beta1 alone could enable are gone with their arguments; before, they were there.",
-        before=True,
-        now=False,
     )
-    locks_other_than_leases = Rule(
-        "1.27",
-        _CONFIGURATION,
-        "The resource lock must be leases; before, endpoints and config maps were allowed, too.",
-        before=True,
-        now=False,
+    locks_other_than_leases = Rule.until(
+        "1.27", _CONFIGURATION, "The resource lock must be leases; before, endpoints and config maps were allowed, too."
     )
 
 

@@ -37,7 +37,7 @@ _PRE_SCORE_WITH_POD = 'error while running "{plugin}" prescore plugin for pod "{
 class EngineRules(ReleaseRules):
     """What minors changed in the engine: the search, the queue, the cycle and preemption, beside the plugins."""
 
-    failed_pods_lose_nomination = Rule("1.23", before=False, now=True, described_by=DEFAULT_PREEMPTION)
+    failed_pods_lose_nomination = Rule("1.23", described_by=DEFAULT_PREEMPTION)
     narrowing_plugins_are_blamed = Rule(
         "1.31",
         "queue",
@@ -47,46 +47,40 @@ class EngineRules(ReleaseRules):
     nodes_left_out = (
         Rule(
             LEFT_OUT_NODES_ARE_SKIPPED,
+            "message",
+            "Nodes that PreFilter left out have a reason; before, they had none.",
             before="none",
             now="filtered out",
-            about="message",
-            sentence="Nodes that PreFilter left out have a reason; before, they had none.",
         )
         .then(
             LEFT_OUT_NODES_HAVE_NO_STATUS,
+            "message",
+            "Nodes that PreFilter left out have no reason; before, they had one.",
             now="none",
-            about="message",
-            sentence="Nodes that PreFilter left out have no reason; before, they had one.",
         )
         .then(
             "1.32",
+            "message",
+            "Nodes that PreFilter left out have a reason that names the plugin; before, they had none.",
             now="plugin is named",
-            about="message",
-            sentence="Nodes that PreFilter left out have a reason that names the plugin; before, they had none.",
         )
     )
-    unknown_nodes_end_the_cycle = Rule(
+    unknown_nodes_end_the_cycle = Rule.until(
         LEFT_OUT_NODES_ARE_SKIPPED,
         "filter",
         "PreFilter may name nodes that do not exist; before, such a name ended the cycle with an error.",
-        before=True,
-        now=False,
     )
-    rejection_reaches_nodes = Rule(
+    rejection_reaches_nodes = Rule.until(
         "1.26",
         "message preemption",
         "A rejection by PreFilter is the status of no node; before, it was the status of every node.",
         DEFAULT_PREEMPTION,
-        before=True,
-        now=False,
     ).then(
         REJECTION_REACHES_NODES,
+        "message preemption",
+        "A rejection by PreFilter is the status of every node, and no preemption is tried; before, it was the "
+        "status of no node, and preemption was tried on all.",
         now=True,
-        about="message preemption",
-        sentence=(
-            "A rejection by PreFilter is the status of every node, and no preemption is tried; before, it was the "
-            "status of no node, and preemption was tried on all."
-        ),
         plugins=DEFAULT_PREEMPTION,
     )
     all_filters_run = Rule(
@@ -96,9 +90,9 @@ class EngineRules(ReleaseRules):
         "code of all; before, the first filter that rejects it decided.",
     ).then(
         FIRST_REJECTION_DECIDES,
+        "message preemption",
+        "The first filter that rejects a node decides; before, the node had the reasons of all filters.",
         now=False,
-        about="message preemption",
-        sentence="The first filter that rejects a node decides; before, the node had the reasons of all filters.",
     )
     first_fit_ends_search_without_scores = Rule(
         "1.30",
@@ -136,15 +130,13 @@ class EngineRules(ReleaseRules):
         "node in common, preemption is of no use; before, the first rejection ended the search, and preemption "
         "was tried on no node.",
     )
-    errors_are_counted = Rule(
+    errors_are_counted = Rule.until(
         "1.17",
         "message",
         "An error on one node ends the cycle, and a node has one reason; before, errors and reasons of all "
         "nodes were reported together. Nodes are listed zone by zone by their labels without beta, too.",
-        before=True,
-        now=False,
     )
-    claims_are_checked_first = Rule("1.20", before=True, now=False, described_by=VOLUME_BINDING)
+    claims_are_checked_first = Rule.until("1.20", described_by=VOLUME_BINDING)
     failed_binding_wakes_pods = Rule(
         "1.23", "queue", "The room that a pod leaves whose binding failed wakes others; before, it woke none."
     )
@@ -156,18 +148,16 @@ class EngineRules(ReleaseRules):
     )
     taints_checked_before_waking = Rule(
         "1.22",
+        "queue",
+        "A node event moves pods to the active queue that have room there, may go there and tolerate its taints; "
+        "before, it moved all pods that waited for such events.",
         before=frozenset[str](),
         now=frozenset({"NoSchedule", "NoExecute"}),
-        about="queue",
-        sentence=(
-            "A node event moves pods to the active queue that have room there, may go there and tolerate its taints; "
-            "before, it moved all pods that waited for such events."
-        ),
     ).then(
         "1.24",
+        "queue",
+        "A node event moves pods that do not tolerate its NoExecute taints, too; before, it did not.",
         now=frozenset({"NoSchedule"}),
-        about="queue",
-        sentence="A node event moves pods that do not tolerate its NoExecute taints, too; before, it did not.",
     )
     hints_replace_node_check = Rule(
         "1.32",
@@ -175,7 +165,7 @@ class EngineRules(ReleaseRules):
         "With queueing hints, a node event moves pods that have no room there as well, if a hint returns Queue; "
         "before, such pods were passed over first.",
     )
-    overcommitted_node_has_no_room = Rule("1.28", before=True, now=False, described_by=NODE_RESOURCES_FIT)
+    overcommitted_node_has_no_room = Rule.until("1.28", described_by=NODE_RESOURCES_FIT)
     ended_nomination_wakes_pods = Rule("1.33", "queue", "A nomination that ends wakes weaker pods; before, it did not.")
     extender_nodes_are_scored_as_sent = Rule(
         "1.33",
@@ -188,39 +178,32 @@ class EngineRules(ReleaseRules):
         "An extender that left out nodes is noted as one that rejected the pod, so that the pod is tried "
         "again as with plugins; before, it was not.",
     )
-    preemption_needs_victims = Rule("1.19", before=False, now=True, described_by=DEFAULT_PREEMPTION)
-    extender_failures_are_lower_case = Rule("1.20", before=False, now=True, described_by="kube-scheduler")
-    extenders_may_add_nodes = Rule("1.18", before=True, now=False, described_by="kube-scheduler")
-    extenders_name_unresolvable_nodes = Rule("1.21", before=False, now=True, described_by="kube-scheduler")
-    nodes_have_one_reason = Rule("1.17", before=False, now=True, described_by="kube-scheduler").then(
-        "1.18",
-        now=False,
-        about="message",
-        sentence="A node has all reasons of the filter that rejects it; before, the first of them.",
+    preemption_needs_victims = Rule("1.19", described_by=DEFAULT_PREEMPTION)
+    extender_failures_are_lower_case = Rule("1.20", described_by="kube-scheduler")
+    extenders_may_add_nodes = Rule.until("1.18", described_by="kube-scheduler")
+    extenders_name_unresolvable_nodes = Rule("1.21", described_by="kube-scheduler")
+    nodes_have_one_reason = Rule("1.17", described_by="kube-scheduler").then(
+        "1.18", "message", "A node has all reasons of the filter that rejects it; before, the first of them.", now=False
     )
-    rejection_by_pre_filter_is_an_error = Rule("1.17", before=False, now=True, described_by="kube-scheduler").then(
+    rejection_by_pre_filter_is_an_error = Rule("1.17", described_by="kube-scheduler").then(
         "1.19",
+        "message preemption",
+        "A rejection by PreFilter leads to preemption like that of a filter, and errors are worded otherwise; "
+        "before, it ended the cycle with an error.",
         now=False,
-        about="message preemption",
-        sentence=(
-            "A rejection by PreFilter leads to preemption like that of a filter, and errors are worded otherwise; "
-            "before, it ended the cycle with an error."
-        ),
     )
     seconds_in_unschedulable = Rule(
         "1.24",
+        "queue",
+        "A pod that no event wakes is tried again after five minutes; before, after one.",
         before=60.0,
         now=300.0,
-        about="queue",
-        sentence="A pod that no event wakes is tried again after five minutes; before, after one.",
     )
-    updates_end_backoff = Rule("1.21", before=True, now=False, described_by="kube-scheduler")
-    backoff_counts_attempts = Rule(
+    updates_end_backoff = Rule.until("1.21", described_by="kube-scheduler")
+    backoff_counts_attempts = Rule.until(
         "1.34",
         "queue",
         "How long a pod waits grows with its rejections, and apart with errors in a row; before, with all attempts.",
-        before=True,
-        now=False,
     )
     gated_pods_keep_nominations = Rule(
         "1.37",
@@ -255,13 +238,11 @@ class EngineRules(ReleaseRules):
         "With the gate GenericWorkload, pods that found no place when their group did are tried again at once, and may "
         "preempt; before, they waited like other pods.",
     )
-    completing_pod_is_first = Rule(
+    completing_pod_is_first = Rule.until(
         "1.37",
         "search",
         "With the gate GenericWorkload, the pods of a group are tried in the order in which they came to the queue; "
         "before, the pod that completes the quorum was tried first.",
-        before=True,
-        now=False,
     )
     gated_pods_hold_back_groups = Rule(
         "1.37",
@@ -327,10 +308,7 @@ class Wording(ReleaseRules):
     )
     post_filter = Rule("1.24", "message", "The message ends with the result of preemption; before, it did not.")
     post_filter_end = Rule("1.26", before="", now=".", described_by="kube-scheduler").then(
-        "1.29",
-        now="",
-        about="message",
-        sentence="The message ends with one full stop after preemption; before, with two.",
+        "1.29", "message", "The message ends with one full stop after preemption; before, with two.", now=""
     )
 
 
@@ -391,21 +369,17 @@ class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BA
     )
     storage_gate_covers = Rule(
         "1.19",
+        "fields",
+        "Ephemeral storage counts where the gate LocalStorageCapacityIsolation is on, that of init containers "
+        "always; before, it counted whatever the gate was.",
         before=frozenset[str](),
         now=frozenset({"containers"}),
-        about="fields",
-        sentence=(
-            "Ephemeral storage counts where the gate LocalStorageCapacityIsolation is on, that of init containers "
-            "always; before, it counted whatever the gate was."
-        ),
     ).then(
         "1.20",
+        "fields",
+        "Ephemeral storage of init containers counts where the gate LocalStorageCapacityIsolation is on; before, "
+        "it always counted.",
         now=frozenset({"containers", "init_containers"}),
-        about="fields",
-        sentence=(
-            "Ephemeral storage of init containers counts where the gate LocalStorageCapacityIsolation is on; before, "
-            "it always counted."
-        ),
     )
     reads_namespace_selectors = Rule(
         "1.21",
@@ -442,7 +416,7 @@ class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
 
 
 class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
-    labels_without_beta = Rule("1.17", before=False, now=True, described_by=SELECTOR_SPREAD)
+    labels_without_beta = Rule("1.17", described_by=SELECTOR_SPREAD)
 
 
 class ControllerRules(ReleaseRules, plugins=CONTROLLERS):

@@ -37,22 +37,20 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
     )
     budgets_have_a_gate = Rule(
         "1.17",
-        before=False,
-        now=True,
-        about="preemption",
-        sentence="The gate PodDisruptionBudget can switch disruption budgets off; before, they always counted.",
+        "preemption",
+        "The gate PodDisruptionBudget can switch disruption budgets off; before, they always counted.",
     ).then(
         "1.21",
+        "preemption",
+        "Disruption budgets always count; before, the gate PodDisruptionBudget could switch them off.",
         now=False,
-        about="preemption",
-        sentence="Disruption budgets always count; before, the gate PodDisruptionBudget could switch them off.",
     )
     failed_pods_lose_nomination = Rule(
         "1.23",
         "preemption",
         "A pod whose cycle fails is no longer nominated; before, it lost its node only where no eviction could help.",
     )
-    explains_failure = Rule("1.19", before=False, now=True, described_by="DefaultPreemption")
+    explains_failure = Rule("1.19", described_by="DefaultPreemption")
     hopeless_node_ends_waiting = Rule(
         "1.19",
         "preemption",
@@ -65,7 +63,7 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         "The search ends at as many candidates as the arguments say, and there is preemption under a Policy; before, "
         "all nodes were tried, and there was none.",
     )
-    needs_victims = Rule("1.19", before=False, now=True, described_by="DefaultPreemption")
+    needs_victims = Rule("1.19", described_by="DefaultPreemption")
     sorts_mixed_victims = Rule(
         MIXED_VICTIMS_ARE_SORTED,
         "preemption",
@@ -74,18 +72,16 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
     )
     counting_of_evictions = Rule(
         "1.18",
+        "preemption",
+        "The status of a budget limits the evictions; before, a budget that allowed one allowed all.",
         before="allow any",
         now="up to the first",
-        about="preemption",
-        sentence=("The status of a budget limits the evictions; before, a budget that allowed one allowed all."),
     ).then(
         "1.19",
+        "preemption",
+        "A victim counts for each budget that covers it, but not for those that know of its eviction; before, "
+        "it counted up to the first budget that it violates, known or not.",
         now="all",
-        about="preemption",
-        sentence=(
-            "A victim counts for each budget that covers it, but not for those that know of its eviction; before, "
-            "it counted up to the first budget that it violates, known or not."
-        ),
     )
     reports_its_node = Rule(
         "1.37",

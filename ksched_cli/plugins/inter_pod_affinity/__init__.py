@@ -64,7 +64,7 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         "The first pod of a group needs nodes with the topology's label, and pods that are nominated count; before, "
         "it could go anywhere, and they did not.",
     )
-    first_pod_needs_labels = Rule("1.17", before=False, now=True, described_by="InterPodAffinity")
+    first_pod_needs_labels = Rule("1.17", described_by="InterPodAffinity")
     own_rules_come_first = Rule(
         "1.19",
         "message",
@@ -76,11 +76,9 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         .then("1.18", now="both", described_by="kube-scheduler")
         .then(
             "1.22",
+            "message",
+            "A node's reason is the one rule that it breaks; before, a second reason came first that was about any.",
             now="the rule",
-            about="message",
-            sentence=(
-                "A node's reason is the one rule that it breaks; before, a second reason came first that was about any."
-            ),
         )
     )
     any_anti_affinity_term_wakes = Rule(
@@ -89,7 +87,7 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         "A pod that leaves, or no longer matches, wakes pods if one of their anti-affinity terms was about it; before, "
         "only if all were.",
     )
-    skips_without_preferences = Rule("1.28", before=False, now=True, described_by="InterPodAffinity")
+    skips_without_preferences = Rule("1.28", described_by="InterPodAffinity")
     scores_from_the_lowest = Rule(
         "1.21",
         "score",

@@ -282,10 +282,10 @@ _EVERYWHERE = "disks count for their CSI driver on every node that has a CSINode
 
 class MigrationRules(ReleaseRules, plugins=NODE_VOLUME_LIMITS):
     counted_everywhere = (
-        Rule("1.24", before=frozenset[str](), now=_IN_1_24, about="filter", sentence=f"Cinder {_EVERYWHERE}")
-        .then("1.27", now=_IN_1_27, about="filter", sentence=f"AWS EBS and Azure {_EVERYWHERE}")
-        .then("1.28", now=_IN_1_28, about="filter", sentence=f"GCE PD {_EVERYWHERE}")
-        .then("1.36", now=_IN_1_36, about="filter", sentence=f"Portworx {_EVERYWHERE}")
+        Rule("1.24", "filter", f"Cinder {_EVERYWHERE}", before=frozenset[str](), now=_IN_1_24)
+        .then("1.27", "filter", f"AWS EBS and Azure {_EVERYWHERE}", now=_IN_1_27)
+        .then("1.28", "filter", f"GCE PD {_EVERYWHERE}", now=_IN_1_28)
+        .then("1.36", "filter", f"Portworx {_EVERYWHERE}", now=_IN_1_36)
     )
     reads_zones_without_beta = Rule(
         "1.21",

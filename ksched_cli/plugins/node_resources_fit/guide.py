@@ -163,10 +163,10 @@ class NodeResourcesFitReasons(ReasonTable, plugins="NodeResourcesFit"):
     too_many_pods = ReasonKind(
         Rule(
             "1.18",
+            "message",
+            "The reason is Too many pods; before, Insufficient pods.",
             before="Insufficient pods",
             now="Too many pods",
-            about="message",
-            sentence="The reason is Too many pods; before, Insufficient pods.",
         ),
         _TOO_MANY_PODS,
         lacks="pods",

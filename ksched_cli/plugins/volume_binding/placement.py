@@ -54,20 +54,16 @@ from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS, VOLUME_ZONE
 
 
 class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
-    reads_largest_volume = Rule("1.21", before=False, now=True, described_by="VolumeBinding")
+    reads_largest_volume = Rule("1.21", described_by="VolumeBinding")
     narrows_to_local_volumes = Rule(
         "1.27",
-        before=False,
-        now=True,
-        about="filter preemption",
-        sentence="A pod with local volumes is tried on their nodes alone (up to 1.31.2); before, on all.",
+        "filter preemption",
+        "A pod with local volumes is tried on their nodes alone (up to 1.31.2); before, on all.",
     ).then(
         LOCAL_VOLUMES_KEEP_ALL_NODES,
+        "filter preemption",
+        "PreFilter no longer narrows the nodes of local volumes down; before, the others were not looked at.",
         now=False,
-        about="filter preemption",
-        sentence=(
-            "PreFilter no longer narrows the nodes of local volumes down; before, the others were not looked at."
-        ),
     )
     lost_claims_reject = Rule(
         "1.23", "filter", "A lost claim rejects the pod; before, it was its volume that did not exist."
@@ -149,12 +145,10 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
     volume_elsewhere = ReasonKind(
         Rule(
             "1.33",
+            "message",
+            "The reason is that the volume's node affinity did not match; before, that there was a conflict.",
             before="node(s) had volume node affinity conflict",
             now="node(s) didn't match PersistentVolume's node affinity",
-            about="message",
-            sentence=(
-                "The reason is that the volume's node affinity did not match; before, that there was a conflict."
-            ),
         ),
         _ELSEWHERE,
         problem="do not reach its volume",
