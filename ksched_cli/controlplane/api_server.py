@@ -326,12 +326,9 @@ class ApiServer(Logged):
 
     def _create_copy(self, pod: Pod) -> None:
         """Create a copy of a pod that has just been created: of all admissions only quotas distinguish the two."""
-        self._admit_copy(pod)
+        _refuse(self._admission().quotas.admit(pod))
         self._date_pod(pod)
         self._write(None, pod)
-
-    def _admit_copy(self, pod: Pod) -> None:
-        _refuse(self._admission().quotas.admit(pod))
 
     def _create_together(self, owner: Any, first: Pod, names: Iterator[str]) -> Refusal | None:
         """Create the other copies of a pod that has no node, as long as no lost pod is to be paired with them. Watches
@@ -344,7 +341,7 @@ class ApiServer(Logged):
         for name in names:
             pod = _copy_of(first, name)
             try:
-                self._admit_copy(pod)
+                _refuse(self._admission().quotas.admit(pod))
             except Refusal as found:
                 self.refused(owner, pod, found)
                 refusal = refusal or found

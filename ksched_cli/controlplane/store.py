@@ -222,10 +222,11 @@ class Store(Logged, NamedObjects):
         # What is not known of how manifests were applied.
         self.apply_gaps: list[str] = LoggedList(self.undo, loaded.apply_gaps)
         self._index_pods(pods)
-        self._tallies = PodTallies(self.undo, self.pods_of_identity, self._has_tallied_sets)
-
-    def _has_tallied_sets(self) -> bool:
-        return self.catalog.has(ReplicaSet) or self.catalog.has(ReplicationController)
+        self._tallies = PodTallies(
+            self.undo,
+            self.pods_of_identity,
+            lambda: self.catalog.has(ReplicaSet) or self.catalog.has(ReplicationController),
+        )
 
     # Reading
 

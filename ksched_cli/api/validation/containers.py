@@ -12,7 +12,7 @@ from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation import checks, errors
 from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, VARIABLE, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
-from ksched_cli.api.validation.fields import amount_in, fields_of, items_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.fields import amount_in, each_at, fields_of, items_at, object_at, text_at, texts_at
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
@@ -99,16 +99,12 @@ def _resource_ref(found: Mapping[str, Any], path: Path, *, is_volume: bool = Fal
 
 def _container(container: Mapping[str, Any], path: Path) -> Errors:
     """ValidateVolumeMounts and ValidateVolumeDevices, as far as they compare both."""
-    mounts, devices = items_at(container, "volumeMounts"), items_at(container, "volumeDevices")
-    for field, place, found, others in (
-        ("volumeMounts", "mountPath", mounts, devices),
-        ("volumeDevices", "devicePath", devices, mounts),
-    ):
+    mounts, devices = ("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")
+    for (field, place), (other_field, other_place) in ((mounts, devices), (devices, mounts)):
         seen: set[str] = set()
-        other_place = "devicePath" if place == "mountPath" else "mountPath"
-        other_field = "volumeDevices" if place == "mountPath" else "volumeMounts"
-        for index, item in found:
-            here, at = (*path, field, index), text_at(item, place)
+        others = items_at(container, other_field)
+        for here, item in each_at(container, path, field):
+            at = text_at(item, place)
             if at and at in seen:
                 yield invalid((*here, place), at, "must be unique")
             seen.add(at)
@@ -118,8 +114,8 @@ def _container(container: Mapping[str, Any], path: Path) -> Errors:
                     yield invalid((*here, "name"), text_at(item, "name"), text)
                 if at and at == text_at(other, other_place):
                     yield invalid((*here, place), at, f"must not already exist as a path in {other_field}")
-    for index, mount in mounts:
-        yield from _mount(container, mount, (*path, "volumeMounts", index))
+    for here, mount in each_at(container, path, "volumeMounts"):
+        yield from _mount(container, mount, here)
 
 
 def _mount(container: Mapping[str, Any], mount: Mapping[str, Any], path: Path) -> Errors:

@@ -13,7 +13,6 @@ from ksched_cli.api.validation.checks import KEY, Needed, Rows
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
 from ksched_cli.api.validation.fields import each_at, items_at, number_at, object_at, text_at, texts_at
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _OPERATOR = "not a valid selector operator"
 

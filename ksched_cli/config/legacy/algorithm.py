@@ -7,6 +7,7 @@ default. The second half reads fields of v1alpha1 and v1alpha2 in the terms of l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -329,7 +330,8 @@ def with_first_fields(document: dict[str, Any]) -> dict[str, Any]:
     first = {key: value for key, value in document.items() if key != "profiles"}
     if (disables := _taken_from_all(profiles, _take_preemption)) is not None:
         first["disablePreemption"] = disables
-    if (seconds := _taken_from_all(profiles, _take_bind_timeout)) is not None:
+    take_timeout = partial(_take_argument, plugin=VOLUME_BINDING, argument="bindTimeoutSeconds")
+    if (seconds := _taken_from_all(profiles, take_timeout)) is not None:
         first["bindTimeoutSeconds"] = seconds
     if not str(document["apiVersion"]).endswith(f"/{WITHOUT_PROFILES}"):
         return {**first, "profiles": profiles}
@@ -356,10 +358,6 @@ def _take_preemption(profile: dict[str, Any]) -> bool:
     enabled = plugins.pop("postFilter", {}).get("enabled") or ()
     profile["plugins"] = plugins
     return DEFAULT_PREEMPTION not in {each["name"] for each in enabled}
-
-
-def _take_bind_timeout(profile: dict[str, Any]) -> Any:
-    return _take_argument(profile, VOLUME_BINDING, "bindTimeoutSeconds")
 
 
 def _take_argument(profile: dict[str, Any], plugin: str, argument: str) -> Any:

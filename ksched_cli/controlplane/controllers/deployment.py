@@ -305,14 +305,12 @@ class DeploymentController(Controller):
         active = [each for each in old if wanted_replicas(each)]
         for each in active:
             self._set_replicas(item, each, 0)
-        if active or self._old_pods_running(old):
+        # oldPodsRunning.
+        if active or any(not is_terminal(pod) for each in old for pod in self.store.pods_of(each)):
             return
         new = self._ensure_new(item, sets)
         if wanted_replicas(new) != wanted_replicas(item):
             self._set_replicas(item, new, wanted_replicas(item))
-
-    def _old_pods_running(self, old: Sequence[ReplicaSet]) -> bool:
-        return any(not is_terminal(pod) for each in old for pod in self.store.pods_of(each))
 
     def _set_replicas(self, item: Deployment, owned: ReplicaSet, replicas: int) -> None:
         """scaleReplicaSet."""

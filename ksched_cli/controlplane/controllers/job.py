@@ -44,27 +44,17 @@ def read_indexes(text: str, completions: int) -> set[int]:
     return indexes
 
 
-def index_base(item: Job, index: int) -> str:
-    """podGenerateNameWithIndex."""
-    return f"{item.metadata.name}-{index}-"
-
-
-def indexed_pod(item: Job, index: int, name: str) -> Pod:
-    """addCompletionIndexAnnotation, -Label."""
-    pod = job_pod(item, name)
-    pod.metadata.annotations[INDEX] = str(index)
-    pod.metadata.labels[INDEX] = str(index)
-    pod.spec.hostname = f"{item.metadata.name}-{index}"
-    return pod
-
-
-def job_pod(item: Job, name: str) -> Pod:
+def job_pod(item: Job, name: str, index: int | None = None) -> Pod:
+    """A pod of the Job; with addCompletionIndexAnnotation and -Label that of an index."""
     assert item.spec.template is not None
     owner = owner_reference("Job", "batch/v1", item.metadata)
     pod = stamp(item.spec.template, item.metadata.namespace, name, owner)
     if not item.spec.manual_selector:
         pod.metadata.labels |= dict.fromkeys(JOB_NAME_LABELS, item.metadata.name)
         pod.metadata.labels |= dict.fromkeys(JOB_UID_LABELS, owner.uid)
+    if index is not None:
+        pod.metadata.annotations[INDEX] = pod.metadata.labels[INDEX] = str(index)
+        pod.spec.hostname = f"{item.metadata.name}-{index}"
     return pod
 
 
@@ -356,7 +346,8 @@ class JobController(Controller):
         if leaving:
             self._delete(item, progress, leaving[:_BURST])
             return
-        terminating = _terminating(pods) if _replaces_failed_only(item) else 0
+        # controller.CountTerminatingPods.
+        terminating = sum(map(_is_terminating, pods)) if _replaces_failed_only(item) else 0
         missing = min(want_active - terminating - len(active), _BURST)
         if missing <= 0:
             return
@@ -420,9 +411,10 @@ class JobController(Controller):
 
     def _create_pod(self, item: Job, index: int | None, number: int, replaced: ReplacedPod | None = None) -> None:
         namespace, owner = item.metadata.namespace, identity_of(item)
-        base = f"{item.metadata.name}-" if index is None else index_base(item, index)
+        # podGenerateNameWithIndex.
+        base = f"{item.metadata.name}-" if index is None else f"{item.metadata.name}-{index}-"
         name = self.api.successors.new_name(base, namespace, owner, number)
-        pod = job_pod(item, name) if index is None else indexed_pod(item, index, name)
+        pod = job_pod(item, name, index)
         if has_limit_per_index(item):
             pod.metadata.annotations |= replaced.annotations if replaced is not None else {FAILURE_COUNT: "0"}
         self.api.create_for(item, pod)
@@ -461,11 +453,6 @@ def _has_failed(item: Job, pod: Pod) -> bool:
         return True
     deleted = pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded"
     return deleted and not _replaces_failed_only(item)
-
-
-def _terminating(pods: Iterable[Pod]) -> int:
-    """controller.CountTerminatingPods."""
-    return sum(map(_is_terminating, pods))
 
 
 def _is_terminating(pod: Pod) -> bool:

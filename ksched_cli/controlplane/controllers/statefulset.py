@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import OwnerReference, Pod
+from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_available, is_ready, is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim
@@ -364,7 +364,8 @@ class StatefulSetController(Controller):
             name = stateful_claim_name(item, template, ordinal_of(pod.metadata.name)[1])
             claim = self.store.get(PersistentVolumeClaim, name, item.metadata.namespace)
             if claim is not None:
-                kept = tuple(each for each in claim.metadata.owner_references if not _is_of(each, item))
+                of_set = ("StatefulSet", item.metadata.name)
+                kept = (each for each in claim.metadata.owner_references if (each.kind, each.name) != of_set)
                 owners = (*kept, owner_reference("Pod", "v1", pod.metadata))
                 self.api.update(replace(claim, metadata=replace(claim.metadata, owner_references=owners)))
 
@@ -438,7 +439,3 @@ def _retention(item: StatefulSet) -> Sequence[str]:
     """whenDeleted and whenScaled."""
     policy = item.spec.persistent_volume_claim_retention_policy
     return (policy.when_deleted, policy.when_scaled) if policy is not None else ("", "")
-
-
-def _is_of(owner: OwnerReference, item: StatefulSet) -> bool:
-    return (owner.kind, owner.name) == ("StatefulSet", item.metadata.name)
