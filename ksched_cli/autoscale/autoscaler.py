@@ -143,8 +143,9 @@ def _flags_of_deployment(given: Mapping[str, str]) -> tuple[list[str], list[str]
     """The flags of Karpenter's Deployment, and what is not modelled or not read of them."""
     flags, notes = [], []
     for name, value in given.items():
-        choices = _CHOICES.get(name)
-        if (choices is not None and value not in choices[1]) or (name == "ignore-dra-requests" and value != "true"):
+        choices, gates = _CHOICES.get(name), _feature_gates(value) if name == "feature-gates" else {}
+        is_unknown = gates is None or (choices is not None and value not in choices[1])
+        if is_unknown or (name == "ignore-dra-requests" and value != "true"):
             notes.append(f"Karpenter runs with {name}={value}, which is not modelled: the default is taken")
             continue
         flags.append(f"{name}={value}")
@@ -153,7 +154,7 @@ def _flags_of_deployment(given: Mapping[str, str]) -> tuple[list[str], list[str]
         notes += [
             f"Karpenter's feature gate {gate} is on, and its objects are not read"
             for gate in ("NodeOverlay", "StaticCapacity")
-            if name == "feature-gates" and f"{gate}=true" in value.replace(" ", "").split(",")
+            if (gates or {}).get(gate)
         ]
     return flags, notes
 
@@ -170,14 +171,28 @@ def _options(flags: Sequence[str]) -> Options:
         if choices is not None:
             found[choices[0]] = value == choices[1][1]
         elif name == "feature-gates":
-            gates = dict(each.partition("=")[::2] for each in value.split(",") if each)
-            found["reserved_capacity"] = gates.get("ReservedCapacity", "true").lower() != "false"
+            gates = _feature_gates(value)
+            if gates is None:
+                raise UsageError(f"--autoscaler-flag {flag}: expected feature-gates=NAME=true|false,...")
+            found["reserved_capacity"] = gates.get("ReservedCapacity", True)
         elif name == "ignore-dra-requests" and value != "true":
             raise UsageError(f"--autoscaler-flag {flag}: Karpenter's allocation of devices is not modelled")
         elif name not in _WITHOUT_EFFECT:
             known = ", ".join(sorted((*_CHOICES, "feature-gates")))
             raise UsageError(f"--autoscaler-flag {flag}: Karpenter has no flag {name}; flags that decide are {known}")
     return Options(**found)
+
+
+# strconv.ParseBool.
+_TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
+
+
+def _feature_gates(text: str) -> dict[str, bool] | None:
+    """ParseFeatureGates: the gates by name; None for a text with which Karpenter does not start."""
+    pairs = [[part.strip() for part in each.split("=", 1)] for each in text.split(",") if each]
+    if any(len(pair) < 2 or pair[1] not in (*_TRUE, *_FALSE) for pair in pairs):
+        return None
+    return {name: value in _TRUE for name, value in pairs}
 
 
 # The field of Options, and the values, of which the second switches it on.

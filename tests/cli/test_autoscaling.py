@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.autoscale.autoscaler import _options
 from ksched_cli.cli.main import run
 from ksched_cli.simulator import RunOptions, Simulator
 from tests.autoscale.karpenter.test_recordings import differences, recorded
@@ -312,6 +313,10 @@ IN_TWO_TYPES = {"key": "node.kubernetes.io/instance-type", "operator": "Exists",
                      id="unknown value"),
         pytest.param(karpenter_deployment(FEATURE_GATES="NodeOverlay=true,ReservedCapacity=true"), (), 0,
                      "feature gate NodeOverlay is on", id="a gate that is not modelled"),
+        pytest.param(karpenter_deployment(FEATURE_GATES="NodeRepair=false, NodeOverlay = T"), (), 0,
+                     "feature gate NodeOverlay is on", id="spaces, and true in one letter"),
+        pytest.param(karpenter_deployment(FEATURE_GATES="NodeOverlay=on"), (), 0,
+                     "feature-gates=NodeOverlay=on, which is not modelled", id="a gate that is no boolean"),
     ],
 )  # fmt: skip
 def test_flags_come_from_the_deployment(
@@ -328,6 +333,19 @@ def test_flags_come_from_the_deployment(
         found = document_of(capsys, *arguments_of)
         assert len(found["autoscaling"]["newNodes"]) == added
         assert note in " ".join(found["coverage"].get("autoscalerAssumed", []))
+
+
+@pytest.mark.parametrize(
+    ("gates", "reserved"),
+    [
+        ("ReservedCapacity=false", False),
+        ("NodeRepair=true, ReservedCapacity=0", False),
+        ("ReservedCapacity=TRUE", True),
+        ("NodeRepair=false,", True),
+    ],
+)
+def test_the_gate_of_reserved_capacity(gates: str, reserved: bool) -> None:
+    assert _options([f"feature-gates={gates}"]).reserved_capacity is reserved
 
 
 def test_a_snapshot_keeps_the_objects_of_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -444,6 +462,7 @@ BAD = [
     ((), {"instanceTypes": [{**TYPE, "size": 4}]}, (), "size"),
     ((), {}, ("--autoscaler-flag", "preference-policy=Sometimes"), "expected preference-policy=Respect|Ignore"),
     ((), {}, ("--autoscaler-flag", "colour=blue"), "Karpenter has no flag colour"),
+    ((), {}, ("--autoscaler-flag", "feature-gates=ReservedCapacity=no"), "expected feature-gates=NAME=true|false"),
 ]
 
 
