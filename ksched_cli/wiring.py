@@ -195,7 +195,7 @@ def changed_input(options: RunOptions, source: LoadedInput, *changes: Changes) -
     from ksched_cli.plan.scenario import play_scenario
 
     run = play_scenario(options.scenario, source, *changes)
-    check_scenario_held(run.result)
+    check_scenario_held(run)
     return replace(source, loaded=run.loaded)
 
 

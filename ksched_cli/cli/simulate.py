@@ -208,6 +208,6 @@ def run_scenario_and_show(
         end = SettledPart.of(found.settle_result.world)
         warnings.append("\n".join((end.text, *end.faults)))
     show(found, output, warnings=warnings, headers=headers, timeline=timeline, zones=simulator.zones)
-    if found.result.failed:
+    if found.failed:
         return ExpectationFailed.exit_code
     return SOME_DO_NOT_FIT if not found.settled and not exit_rules.exit_zero else 0

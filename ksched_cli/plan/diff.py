@@ -597,7 +597,7 @@ def _settled(
         from ksched_cli.plan.scenario import play_scenario
 
         run = play_scenario(setup.scenario, source, changes, run=start.run)
-        check_scenario_held(run.result)
+        check_scenario_held(run)
         settle_result, loaded = run.settle_result, run.loaded
         inputs, pods = (loaded,), loaded.of(Pod)
     else:

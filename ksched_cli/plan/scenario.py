@@ -253,30 +253,14 @@ class StepResult(Struct, frozen=True):
     warnings: tuple[str, ...]
     end: WorldResult
 
-    @property
-    def held(self) -> bool:
-        return all(each.held for each in self.checks)
 
+class ScenarioRun(Displayed, Struct, frozen=True):
+    """What each step came to, what the world came to, the cluster after the last step, and the nodes before the first
+    step and after the last."""
 
-class ScenarioResult(Struct, frozen=True):
     name: str
     source: str
     steps: tuple[StepResult, ...]
-
-    @property
-    def checks(self) -> tuple[CheckedExpectation, ...]:
-        return tuple(each for step in self.steps for each in step.checks)
-
-    @property
-    def failed(self) -> tuple[CheckedExpectation, ...]:
-        return tuple(each for each in self.checks if not each.held)
-
-
-class ScenarioRun(Displayed, Struct, frozen=True):
-    """The result, what the world came to, the cluster after the last step, and the nodes before the first step and
-    after the last."""
-
-    result: ScenarioResult
     settle_result: SettleResult
     loaded: Loaded
     nodes: NodeChanges
@@ -285,9 +269,14 @@ class ScenarioRun(Displayed, Struct, frozen=True):
     autoscaling: Provisioning | None = None
 
     @property
+    def failed(self) -> tuple[CheckedExpectation, ...]:
+        """The expectations that did not hold."""
+        return tuple(each for step in self.steps for each in step.checks if not each.held)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Those about the input; those about a step are in its result."""
-        of_steps = {text for step in self.result.steps for text in step.warnings}
+        of_steps = {text for step in self.steps for text in step.warnings}
         return tuple(text for text in self.loaded.warnings if text not in of_steps)
 
     @property
@@ -322,12 +311,12 @@ class ScenarioWorld:
             results.append(self._take_step(step, change))
             if self._ending != "settled":
                 break
-        result = ScenarioResult(scenario.name, scenario.source, tuple(results))
         end = least_certain(self._world.result(self._ending), [each.end for each in results])
         found = self._run.settled(end)
         loaded = loaded_after(self._world.plane, *self._changes)
         nodes = NodeChanges(self._before, NodeColumns.of(self._world.cluster))
-        return ScenarioRun(result, found, loaded, nodes, self._run.coverage, self._run.provisioned())
+        made = scenario.name, scenario.source, tuple(results)
+        return ScenarioRun(*made, found, loaded, nodes, self._run.coverage, self._run.provisioned())
 
     def _take_step(self, step: ScenarioStep, change: Changes) -> StepResult:
         """Make the change and run until nothing moves, in the orders that draws may take."""

@@ -166,7 +166,7 @@ def stepped(folder: Path, *steps: dict[str, Any]) -> ScenarioRun:
 
 def test_an_expectation_holds_if_it_holds_in_every_order(tmp_path: Path) -> None:
     run = stepped(tmp_path, {"apply": "both.json", "expect": {"schedulable": True, "noPreemption": True}})
-    (step,) = run.result.steps
+    (step,) = run.steps
     assert [each.node for each in step.pods] == ["n0", "n1"], "the step ends in the first order"
     assert step.end.orders is not None
     assert (step.end.orders.tried, step.end.orders.finished) == (2, 1)
@@ -183,8 +183,8 @@ def test_an_expectation_holds_if_it_holds_in_every_order(tmp_path: Path) -> None
 def test_each_step_tries_its_own_draws(tmp_path: Path) -> None:
     """a-first takes n0 in the first step, where nothing waits for a node; in the second step nothing is tied."""
     run = stepped(tmp_path, {"apply": "first.json", "expect": {"schedulable": True}}, {"cordon": "n0"})
-    assert [step.end.orders for step in run.result.steps] == [None, None]
-    assert run.result.failed == ()
+    assert [step.end.orders for step in run.steps] == [None, None]
+    assert run.failed == ()
 
 
 def test_the_table_and_the_document_of_a_scenario_have_the_number_of_orders(
@@ -237,8 +237,8 @@ def test_a_scenario_loses_nodes_in_its_own_cluster(tmp_path: Path, built_cluster
         )
     )
     simulator = Simulator.load(str(tmp_path / "n.json"))
-    (step,) = simulator.scenario(str(tmp_path / "s.yaml")).result.steps
-    assert step.held
+    (step,) = simulator.scenario(str(tmp_path / "s.yaml")).steps
+    assert all(check.held for check in step.checks)
     (tmp_path / "s.yaml").write_text(
         json.dumps(
             {
@@ -248,7 +248,7 @@ def test_a_scenario_loses_nodes_in_its_own_cluster(tmp_path: Path, built_cluster
             }
         )
     )
-    (step,) = simulator.scenario(str(tmp_path / "s.yaml")).result.steps
+    (step,) = simulator.scenario(str(tmp_path / "s.yaml")).steps
     (check,) = step.checks
     assert [line.split(":")[0] for line in check.against] == ["without n0"]
     assert len(built_clusters) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from ksched_cli.errors import ExpectationFailed, InputError
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.plan.scenario import ScenarioResult
+from ksched_cli.plan.scenario import CheckedExpectation, ScenarioRun
 from ksched_cli.simulator import Simulator
 from tests.builders import PodBuilder, make_node, make_pod, owned, write_list
 from tests.running import load
@@ -22,10 +22,14 @@ def of_set(name: str, cpu: str = "1", **labels: str) -> PodBuilder:
     return owned(make_pod(name).label(app="web", **labels).requests(cpu=cpu), "ReplicaSet", "web")
 
 
-def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioResult:
+def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioRun:
     options = _setup(tmp_path, items, *steps)
     assert options.scenario is not None
-    return Simulator.of(options).scenario(options.scenario).result
+    return Simulator.of(options).scenario(options.scenario)
+
+
+def checks_of(run: ScenarioRun) -> list[CheckedExpectation]:
+    return [check for step in run.steps for check in step.checks]
 
 
 def _setup(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> RunOptions:
@@ -67,7 +71,7 @@ PODS = [of_set("web-1").on("a-1"), of_set("web-2").on("a-1"), of_set("web-3"), m
 )  # fmt: skip
 def test_expectations(expect: dict[str, Any], against: list[str], tmp_path: Path) -> None:
     result = play(tmp_path, [*NODES, *PODS], {"expect": expect})
-    found = [line for check in result.checks for line in check.against]
+    found = [line for check in checks_of(result) for line in check.against]
     assert len(found) == len(against)
     assert all(line.startswith(wanted) for line, wanted in zip(found, against, strict=True))
     assert bool(result.failed) is bool(against)
@@ -76,7 +80,10 @@ def test_expectations(expect: dict[str, Any], against: list[str], tmp_path: Path
 def test_no_preemption_names_who_has_to_go(tmp_path: Path) -> None:
     items = [make_node("n"), of_set("low", "3").on("n").priority(1), make_pod("high").requests(cpu="3").priority(9)]
     result = play(tmp_path, items, {"expect": {"noPreemption": True}}, {"expect": {"on": {"pod/high": "n"}}})
-    assert [check.against for check in result.checks] == [("default/high preempts default/low on n",), ()]
+    assert [check.against for check in checks_of(result)] == [
+        ("default/high preempts default/low on n",),
+        (),
+    ]
     # In the same step the victim is gone, whom it left for has its place, and its successor finds none.
     (first, _) = result.steps
     placed = {outcome.pod: outcome.node for outcome in first.pods}
@@ -92,7 +99,7 @@ def test_to_survive_by_preemption_is_not_to_survive(tmp_path: Path) -> None:
         of_set("high", "3").on("a").priority(9),
         of_set("low", "3").on("b").priority(1),
     ]
-    (check,) = play(tmp_path, items, {"expect": {"survives": {"node": 1}}}).checks
+    (check,) = checks_of(play(tmp_path, items, {"expect": {"survives": {"node": 1}}}))
     assert len(check.against) == 2
     assert check.against[0].startswith("without a: default/web-")
     assert check.against[0].endswith("it would have to preempt default/low on b")

@@ -13,18 +13,18 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.scenario import ScenarioResult
+    from ksched_cli.plan.scenario import ScenarioRun
 
 _NAMED = 5
 # Kinds that a manifest has beside its workloads, and that decide nothing by themselves.
 _INERT = (Namespace, Service)
 
 
-def check_scenario_held(result: ScenarioResult) -> None:
+def check_scenario_held(run: ScenarioRun) -> None:
     """Raise the expectations that have not held."""
-    if result.failed:
+    if run.failed:
         raise ExpectationFailed(
-            Problem(f"{each.text}: {each.against[0]}", result.source, each.line) for each in result.failed
+            Problem(f"{each.text}: {each.against[0]}", run.source, each.line) for each in run.failed
         )
 
 

@@ -87,10 +87,8 @@ Document = ScenarioRunDocument
 def document(run: ScenarioRun, options: RenderOptions) -> ScenarioRunDocument:
     return ScenarioRunDocument.like(
         run,
-        name=run.result.name,
-        source=run.result.source,
-        held=not run.result.failed,
-        steps=tuple(map(ScenarioStepPart.of, run.result.steps)),
+        held=not run.failed,
+        steps=tuple(map(ScenarioStepPart.of, run.steps)),
         **asdict(WorldPart.of(run.settle_result.world, timeline=options.timeline)),
         node_table=run.nodes,
     )
