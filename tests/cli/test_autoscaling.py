@@ -237,7 +237,7 @@ def test_capacity_of_a_cluster_without_any_node(
     arguments = ("capacity", "--from", cluster, "--instance-types", catalog, "-f", manifest)
     (found,) = document_of(capsys, *arguments, "--max", "40")["capacities"]
     assert (found["sets"], len(found["autoscaling"]["newNodes"])) == (5, 2)
-    assert found["pending"] == {"placed": 1, "unplaced": 0, "heldBack": 0}
+    assert found["pending"] == {"placed": 1, "unplaced": 0, "heldBack": 0, "preempting": 0}
 
 
 def test_a_scenario_has_the_nodes_of_all_steps(
