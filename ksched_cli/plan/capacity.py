@@ -212,30 +212,19 @@ def capacity(
 ) -> Capacity:
     """Sets of replicas one after the other, each replica through one cycle of its own, until one does not fit or
     `limit` of them are placed. `pending` is what became of the pending pods before."""
-    count = _Count(scheduler, new_nodes)
-    if len(portions) == 1:
-        ((portion, replicas),) = portions
-        why = _count_alike(count, portion.name, replicas, limit)
-        return count.result([portion], count.placed // portion.count, why, pending)
-    found, sets = None, 0
+    count, found, sets = _Count(scheduler, new_nodes), None, 0
     for done, portion, replicas in steps(_in_sets(portions), "replicas had their cycle"):
         sets = done
-        found = count.place(portion.name, replicas.next()) if count.placed < limit else CapacityEnd("max")
+        if count.placed >= limit:
+            break
+        replica = replicas.next()
+        # Copies of a pod that has a node need no row of their own, if no plugin looks for it.
+        if len(portions) == 1 and count.place_copy(portion.name, replica, limit - count.placed):
+            continue
+        found = count.place(portion.name, replica)
         if found is not None:
             break
     return count.result([portion for portion, _ in portions], sets, found or CapacityEnd("max"), pending)
-
-
-def _count_alike(count: _Count, shape: str, replicas: _Replicas, limit: int) -> CapacityEnd:
-    """Replicas of one shape. Copies of a pod that has a node need no row of their own, if no plugin looks for it."""
-    for replica in steps(iter(replicas.next, None), "replicas had their cycle"):
-        if count.placed >= limit:
-            break
-        placed = count.place_copy(shape, replica, limit - count.placed)
-        found = None if placed else count.place(shape, replica)
-        if found is not None:
-            return found
-    return CapacityEnd("max")
 
 
 def _in_sets(portions: Sequence[tuple[Portion, _Replicas]]) -> Iterator[tuple[int, Portion, _Replicas]]:
