@@ -169,11 +169,9 @@ def settle_input(
     world = run.world
     found = run.settled(run.settle(partial(_apply_all, changes), limits))
     stats = run.stats(len(found.outcomes), time.perf_counter() - started)
-    coverage = with_manifest_gaps(run.coverage, *(change.manifests for change in changes))
     others = world.plane.store.others_as_loaded()
     gaps = [gap for change in changes if change for gap in change.gaps(others)]
-    if gaps:
-        coverage["admissionNotModelled"] = list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps]))
+    coverage = with_manifest_gaps(run.coverage, *(change.manifests for change in changes), gaps=gaps)
     gated = (each for each in found.world.final if each.state == "gated")
     simulation = Simulation(
         found.outcomes,

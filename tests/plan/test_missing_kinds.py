@@ -91,10 +91,12 @@ def test_fields_of_jobs_that_are_not_modelled() -> None:
         "CronJob shop/cron: activeDeadlineSeconds",
     )
     assert job_gaps(loaded_of(*jobs), loaded_of(cron, jobs[1])) == [late, codes, regular]
-    assert with_manifest_gaps({"jobsNotModelled": [codes]}, loaded_of(*jobs[:2]), loaded_of(cron)) == {
+    assert with_manifest_gaps({"jobsNotModelled": [codes]}, loaded_of(*jobs[:2]), loaded_of(cron), gaps=()) == {
         "jobsNotModelled": [codes, late, regular]
     }
-    assert with_manifest_gaps({"a": 1}, loaded_of(jobs[0])) == {"a": 1}
+    assert with_manifest_gaps({"a": 1}, loaded_of(jobs[0]), gaps=()) == {"a": 1}
+    admission = {"admissionNotModelled": ["x", "y"]}
+    assert with_manifest_gaps({"admissionNotModelled": ["x"]}, gaps=["y", "x"]) == admission
 
 
 def test_kinds_of_manifests_that_are_not_checked() -> None:
@@ -102,4 +104,4 @@ def test_kinds_of_manifests_that_are_not_checked() -> None:
     one.unknown.update(v1=0)
     one.unknown.update({"v1/Secret": 2, "rbac/Role": 1})
     two.unknown.update({"v1/Secret": 1})
-    assert with_manifest_gaps({}, one, two) == {"manifestsNotChecked": {"rbac/Role": 1, "v1/Secret": 3}}
+    assert with_manifest_gaps({}, one, two, gaps=()) == {"manifestsNotChecked": {"rbac/Role": 1, "v1/Secret": 3}}

@@ -124,9 +124,7 @@ class Checker:
         run = self._run_to_end(changes, FIRST_ORDER)
         items, result, added = run.items, run.result, self._run.provisioned()
         losses, own, warnings = Losses(run.world), run.preemptors(), tuple(run.warnings())
-        coverage = with_manifest_gaps(self._run.coverage, changes.manifests)
-        if gaps := run.gaps():
-            coverage["admissionNotModelled"] = [*coverage.get("admissionNotModelled", []), *gaps]
+        coverage = with_manifest_gaps(self._run.coverage, changes.manifests, gaps=run.gaps())
         workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
         failed = any(each.result == "fails" for each in workloads)
         others = self._run.draw_watch.others(self._run.world, failed=failed)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Pod
@@ -104,12 +104,15 @@ def job_gaps(*inputs: Loaded) -> list[str]:
     return list(found.values())
 
 
-def with_manifest_gaps(coverage: Mapping[str, Any], *manifests: Loaded) -> dict[str, Any]:
-    """The coverage with the gaps of the manifests too, and their kinds of which only the fields are checked."""
+def with_manifest_gaps(coverage: Mapping[str, Any], *manifests: Loaded, gaps: Iterable[str]) -> dict[str, Any]:
+    """The coverage with the gaps of the manifests too, with their kinds of which only the fields are checked, and with
+    the `gaps` of admission."""
     more = [*coverage.get("jobsNotModelled", []), *job_gaps(*manifests)]
     found = {**coverage, **({"jobsNotModelled": list(dict.fromkeys(more))} if more else {})}
     if unchecked := sum((each.unknown for each in manifests), Counter[str]()):
         found["manifestsNotChecked"] = dict(sorted(unchecked.items()))
+    if every := list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps])):
+        found["admissionNotModelled"] = every
     return found
 
 
