@@ -179,9 +179,9 @@ def make_node(name: str = "node") -> NodeBuilder:
     return NodeBuilder(name)
 
 
-def owned(builder: PodBuilder, kind: str, name: str) -> PodBuilder:
+def owned(builder: PodBuilder, kind: str, name: str, **reference: str) -> PodBuilder:
     """A pod of a controller, named as its kind names pods."""
-    builder.data["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "controller": True}]
+    builder.data["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "controller": True, **reference}]
     return builder
 
 

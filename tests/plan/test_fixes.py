@@ -18,7 +18,7 @@ from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, Promise
 from ksched_cli.plugins.node_resources_fit.guide import lower_requests
 from ksched_cli.sources.loaded import Autoscaler
-from tests.builders import PodBuilder, make_node, make_pod, make_workload
+from tests.builders import PodBuilder, make_node, make_pod, make_workload, owned
 from tests.clusters import clusters
 from tests.lanes import examples
 from tests.plan.explaining import explained
@@ -209,12 +209,8 @@ def workload(kind: str, name: str, replicas: int, owner: tuple[str, str] | None 
         },
     }
     if owner:
-        made["metadata"]["ownerReferences"] = [owned(*owner)]
+        made["metadata"]["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
     return msgspec.convert(made, getattr(workloads, kind))
-
-
-def owned(kind: str, name: str) -> dict[str, Any]:
-    return {"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": True}
 
 
 def priority_class(name: str, value: int, policy: str = "PreemptLowerPriority") -> PriorityClass:
@@ -227,8 +223,7 @@ def beside_web(replicas: int, *more: Any, pinned: bool = True, **spec: Any) -> l
     made: list[Any] = [node(f"n{number}").label("kubernetes.io/hostname", f"n{number}") for number in range(1, 4)]
     for number in range(1, replicas + 1):
         other = running(f"web-1-{number}", f"n{number}", "3500m").label(app="web").spec(**spec)
-        other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-1")]
-        made.append(other)
+        made.append(owned(other, "ReplicaSet", "web-1"))
     made += [running(f"full-{number}", f"n{number}", "3500m").priority(1) for number in range(replicas + 1, 4)]
     sets = [workload("Deployment", "web", replicas), workload("ReplicaSet", "web-1", replicas, ("Deployment", "web"))]
     waiting = pod(cpu="3500m").selector(**({"kubernetes.io/hostname": "n1"} if pinned else {}))
@@ -365,9 +360,8 @@ def test_preemption_that_would_not_help_is_no_fix() -> None:
 
 def rolling(*more: Any) -> list[Any]:
     """A rollout of a Deployment that waits: its new pod needs the place of the old one."""
-    old, new = running("web-1-x", "n1", "3").label(app="web"), pod(cpu="3").label(app="web")
-    old.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-1")]
-    new.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-2")]
+    old = owned(running("web-1-x", "n1", "3").label(app="web"), "ReplicaSet", "web-1")
+    new = owned(pod(cpu="3").label(app="web"), "ReplicaSet", "web-2")
     sets = [workload("ReplicaSet", f"web-{number}", 1, ("Deployment", "web"), cpu="3") for number in (1, 2)]
     sets[1].spec.template.spec.containers[0].image = "new"
     deployment = workload("Deployment", "web", 1, cpu="3")
@@ -400,12 +394,11 @@ def test_a_bare_pod_that_gets_a_toleration_keeps_its_turn() -> None:
 
 
 def test_its_own_replicas_and_daemons_are_left_alone() -> None:
-    def of(name: str, kind: str, owner: str, **spec: Any) -> PodBuilder:
-        made = running(name, "n1", "2") if name != "p" else pod(cpu="2")
-        made.data["metadata"]["ownerReferences"] = [owned(kind, owner)]
-        return made
-
-    items = [node("n1"), of("d", "DaemonSet", "logs"), of("q", "ReplicaSet", "web"), of("p", "ReplicaSet", "web")]
+    daemon, own = (
+        owned(running("d", "n1", "2"), "DaemonSet", "logs"),
+        owned(running("q", "n1", "2"), "ReplicaSet", "web"),
+    )
+    items = [node("n1"), daemon, own, owned(pod(cpu="2"), "ReplicaSet", "web")]
     assert not any("delete" in text or "fewer" in text for text in by_text(items))
 
 
@@ -413,9 +406,7 @@ def test_what_is_changed_in_a_template_is_changed_for_all_replicas_that_wait() -
     """One more cpu is free on n1, and the replicas before it would take it if they asked for less, too."""
 
     def replica(name: str) -> PodBuilder:
-        made = make_pod(name).label(app="web").requests(cpu="2")
-        made.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
-        return made
+        return owned(make_pod(name).label(app="web").requests(cpu="2"), "ReplicaSet", "web")
 
     def cluster(replicas: int) -> list[Any]:
         return [node("n1"), running("r", "n1", "3"), workload("ReplicaSet", "web", replicas, cpu="2")]
@@ -431,10 +422,7 @@ def test_what_is_changed_in_a_template_is_changed_for_all_replicas_that_wait() -
 
 
 def test_a_priority_class_that_is_there_comes_before_one_that_is_not() -> None:
-    classes = [
-        msgspec.convert({"metadata": {"name": name}, "value": value}, PriorityClass)
-        for name, value in (("low", 0), ("mid", 5), ("high", 50))
-    ]
+    classes = [priority_class(name, value) for name, value in (("low", 0), ("mid", 5), ("high", 50))]
     found = fixes([node("n1"), running("r", "n1", "4").priority(4), pod(cpu="4").priority(0), *classes])
     fix = next(each for each in found.found if "priority" in each.text)
     assert fix.text == "give it priority class mid (5)"
@@ -482,16 +470,12 @@ def test_where_nothing_helps(items: list[Any], said: str) -> None:
 
 
 def waiting_replica(name: str) -> PodBuilder:
-    made = make_pod(name).requests(cpu="20")
-    made.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
-    return made
+    return owned(make_pod(name).requests(cpu="20"), "ReplicaSet", "web")
 
 
 def filled(name: str, cpu: str) -> list[Any]:
     """Pods of a DaemonSet that is not in the input: none of them can be deleted for good."""
-    made = running(f"on-{name}", name, cpu)
-    made.data["metadata"]["ownerReferences"] = [owned("Node", name)]
-    return [made]
+    return [owned(running(f"on-{name}", name, cpu), "Node", name)]
 
 
 def daemon_set(cpu: str, disk: str) -> Any:
@@ -544,8 +528,7 @@ def test_the_smallest_node_that_helps(items: list[Any], text: str) -> None:
 
 
 def test_who_finds_no_place_then_is_told() -> None:
-    other = running("q", "n1", "3")
-    other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
+    other = owned(running("q", "n1", "3"), "ReplicaSet", "web")
     items = [node("n1"), other, workload("ReplicaSet", "web", 1, cpu="3"), pod(cpu="2"), priority_class("high", 9)]
     found = by_text(items)
     # A pod of a controller comes back: to delete it does not help, and preemption leaves it out.

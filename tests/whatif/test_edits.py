@@ -18,16 +18,10 @@ from ksched_cli.whatif.changes import ChangedCluster
 from ksched_cli.whatif.edits.lib.edit import Edit, parse_edits
 from ksched_cli.whatif.edits.node_fields import Cordon
 from ksched_cli.whatif.edits.nodes import AddNode
-from tests.builders import PodBuilder, loaded_of, make_node, make_pod
+from tests.builders import loaded_of, make_node, make_pod, owned
 from tests.whatif.changing import edited_by as apply
 
 KIND_NAMED = {kind.__name__: kind for kind in KINDS.values()}
-
-
-def owned(builder: PodBuilder, kind: str, name: str) -> PodBuilder:
-    """A pod of a controller, named as its kind names pods."""
-    builder.data["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "controller": True}]
-    return builder
 
 
 def obj(kind: str, name: str, namespace: str = "default", **fields: Any) -> Any:
