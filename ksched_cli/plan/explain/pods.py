@@ -75,7 +75,7 @@ def _of_kind(loaded: Loaded, text: str, namespace: str) -> NamedPods | None:
     try:
         found = kind_named(kind)
     except EditMistake:
-        return None
+        return _of_custom_kind(loaded, kind, rest[-1], rest[0] if len(rest) > 1 else namespace)
     target = Reference(found, rest[-1], rest[0] if len(rest) > 1 else namespace)
     try:
         pods = pods_meant(loaded, target, namespace)
@@ -92,6 +92,19 @@ def _of_kind(loaded: Loaded, text: str, namespace: str) -> NamedPods | None:
     if not pods:
         raise UsageError(f"{label} has no pods")
     return NamedPods(tuple(pods), label)
+
+
+def _of_custom_kind(loaded: Loaded, kind: str, name: str, namespace: str) -> NamedPods | None:
+    """The pods of a custom resource that several workloads stand for, such as pytorchjob/train."""
+    groups: dict[Identity, list[Pod]] = {}
+    for pod in loaded.of(Pod):
+        owner = top_owner(loaded, pod)
+        is_kind = kind.lower().removesuffix("s") == owner[0].lower().removesuffix("s")
+        if is_kind and owner[2] == name and namespace in ("", owner[1]) and not is_terminal(pod):
+            groups.setdefault(owner, []).append(pod)
+    if len(groups) > 1:
+        raise UsageError(Problem(f"{kind}/{name} is in several namespaces", hint="give -n NAMESPACE"))
+    return next((NamedPods(tuple(pods), f"{owner[0]} {owner[1]}/{name}") for owner, pods in groups.items()), None)
 
 
 def _by_name(loaded: Loaded, name: str, namespace: str) -> NamedPods:
