@@ -112,6 +112,12 @@ def predicate(problem: str, nodes: int) -> str:
     return f"{_SINGULAR.get(verb, verb)}{space}{rest}" if nodes == 1 else problem
 
 
+def aggregated(texts: Iterable[str]) -> str:
+    """utilerrors.NewAggregate as text: several errors become a list without duplicates."""
+    distinct = list(dict.fromkeys(texts))
+    return f"[{', '.join(distinct)}]" if len(distinct) > 1 else "".join(distinct)
+
+
 def counted(number: int, noun: str) -> str:
     """`1 node`, `12 nodes`."""
     return f"{number:,} {plural(number, noun)}"

@@ -26,7 +26,7 @@ from ksched_cli.api.core import (
 )
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
 from ksched_cli.api.quantity import MOST_DIGITS
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import UsageError, aggregated
 
 _NODE_NAME = "metadata.name"
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -44,9 +44,7 @@ class SelectorError(ValueError):
         self.problems = problems
 
     def __str__(self) -> str:
-        """errors.NewAggregate: several errors become a list without duplicates."""
-        texts = list(dict.fromkeys(f"{path}: {text}" if path else text for path, text in self.problems))
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return aggregated(f"{path}: {text}" if path else text for path, text in self.problems)
 
     def under(self, path: str) -> SelectorError:
         """The same within something larger."""

@@ -24,6 +24,7 @@ from ksched_cli.api.core import (
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.errors import aggregated
 
 Labels = Mapping[str, str]
 
@@ -152,13 +153,7 @@ def parse_terms(namespace: str, affinity: Affinity) -> PodTerms:
         compiled("preferredAffinityTerms", weighted, near.preferred_during_scheduling_ignored_during_execution),
         compiled("preferredAntiAffinityTerms", weighted, far.preferred_during_scheduling_ignored_during_execution),
     )
-    return PodTerms(*lists, error=_aggregate(errors))
-
-
-def _aggregate(errors: list[str]) -> str:
-    """utilerrors.NewAggregate as text."""
-    distinct = list(dict.fromkeys(errors))
-    return f"[{', '.join(distinct)}]" if len(distinct) > 1 else "".join(distinct)
+    return PodTerms(*lists, error=aggregated(errors))
 
 
 def make_term(namespace: str, term: PodAffinityTerm) -> AffinityTerm:

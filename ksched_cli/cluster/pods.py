@@ -335,15 +335,15 @@ class Usage:
 
     def add(self, info: PodInfo, pod_row: int, row: int) -> None:
         if self._undo.recording:
-            self._undo.note(self._take_off, info, row)
-        self._put_on(info, row)
+            self._undo.note(self._count, info, row, -1)
+        self._count(info, row, 1)
         if info.parts.host_ports:
             self.ports.take(row, info.parts.host_ports)
         self.pods[row][pod_row] = None
 
     def remove(self, info: PodInfo, pod_row: int, row: int) -> None:
-        self._undo.note(self._put_on, info, row)
-        self._take_off(info, row)
+        self._undo.note(self._count, info, row, 1)
+        self._count(info, row, -1)
         if info.host_ports:
             self.ports.free(row, info.host_ports)
         del self.pods[row][pod_row]
@@ -353,21 +353,14 @@ class Usage:
         del self.pods[row][pod_row]
         self.pods[row][pod_row] = None
 
-    def _put_on(self, info: PodInfo, row: int) -> None:
+    def _count(self, info: PodInfo, row: int, sign: int) -> None:
+        """Add (1) or take away (-1) what the pod takes."""
         sums = info.parts.sums
         for resource, amount in sums.requests:
-            self.requested[resource, row] += amount
-        self.nonzero[0, row] += sums.nonzero[0]
-        self.nonzero[1, row] += sums.nonzero[1]
-        self.pod_count[row] += 1
-
-    def _take_off(self, info: PodInfo, row: int) -> None:
-        sums = info.parts.sums
-        for resource, amount in sums.requests:
-            self.requested[resource, row] -= amount
-        self.nonzero[0, row] -= sums.nonzero[0]
-        self.nonzero[1, row] -= sums.nonzero[1]
-        self.pod_count[row] -= 1
+            self.requested[resource, row] += sign * amount
+        self.nonzero[0, row] += sign * sums.nonzero[0]
+        self.nonzero[1, row] += sign * sums.nonzero[1]
+        self.pod_count[row] += sign
 
     def shift(self, shapes: PodShapes, pod_rows: RowColumn, rows: RowColumn, sign: int) -> None:
         """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly.

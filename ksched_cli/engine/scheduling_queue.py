@@ -335,10 +335,6 @@ class SchedulingQueue:
         sort = self._runtimes[pod.info.pod.spec.scheduler_name].profile.queue_sort
         return (*sort.sort_key(pod.info), pod.timestamp, pod.turn)
 
-    def _stamped(self, pod: QueuedPod) -> QueuedPod:
-        pod.turn = next(self._turns)
-        return pod
-
     def _queued(self, row: int, info: PodInfo) -> QueuedPod:
         return QueuedPod(row, info, self.clock.now, turn=next(self._turns), undo=self.clock.undo)
 
@@ -464,7 +460,7 @@ class SchedulingQueue:
         else:
             pod.consecutive_errors += 1
         pod.timestamp = self.clock.now
-        self._stamped(pod)
+        pod.turn = next(self._turns)
         pod.backoff_expiration = None
         self._requeue(pod, self._strategy_after_cycle(pod), SCHEDULE_ATTEMPT_FAILURE)
         self.done(pod.row)

@@ -11,7 +11,6 @@ from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
 from ksched_cli.cluster.catalog import claim_names
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
@@ -23,6 +22,7 @@ from ksched_cli.plugins.lib.volumes import (
     ClaimReasons,
     LimitReasons,
     MissingClaim,
+    StoragePlugin,
     UnusableClaim,
     counts_as_csi,
     disk_of,
@@ -61,7 +61,7 @@ class InTreeVolumeLimitsRules(ReleaseRules, plugins="EBSLimits GCEPDLimits Azure
     )
 
 
-class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
+class _InTreeLimits(StoragePlugin, PreFilterPlugin[None], FilterPlugin[None]):
     """nonCSILimits. `provisioner` is the in-tree plugin, `disk_name` the field of a disk that identifies the disk, and
     `default_limit` the cloud's limit."""
 
@@ -79,9 +79,6 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
     def limit(self, node: Node) -> int:
         return self.default_limit
-
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
         has_none = not any(claim_names(pod.pod)) and all(self.disk(volume) is None for volume in pod.pod.spec.volumes)

@@ -25,7 +25,6 @@ from ksched_cli.api.storage import (
 from ksched_cli.cluster.catalog import Catalog, claim_names
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import Figures, ReasonCode, ReasonKind, ReasonTable, RejectionGuide
@@ -38,6 +37,7 @@ from ksched_cli.plugins.lib.volumes import (
     ClaimReasons,
     LimitReasons,
     MissingClaim,
+    StoragePlugin,
     UnusableClaim,
     claim_field,
     class_of_claim,
@@ -190,7 +190,7 @@ class LimitsGuide(RejectionGuide):
     describe_briefly = describe
 
 
-class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
+class NodeVolumeLimits(StoragePlugin, PreFilterPlugin[None], FilterPlugin[None]):
     name = "NodeVolumeLimits"
     points_since = (("preFilter", "1.28"),)
     summary = "Rejects nodes to which a CSI driver cannot attach as many volumes more as the pod needs."
@@ -200,9 +200,6 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         ClusterEvent("PersistentVolumeClaim", Action.ADD),
         ClusterEvent("VolumeAttachment", Action.DELETE),
     )
-
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

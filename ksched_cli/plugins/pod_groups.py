@@ -22,6 +22,7 @@ from ksched_cli.framework.interfaces import (
     Placement,
     PlacementGeneratePlugin,
     PlacementScorePlugin,
+    Plugin,
     PreEnqueuePlugin,
 )
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
@@ -67,15 +68,19 @@ class GangSchedulingRules(ReleaseRules, plugins="GangScheduling"):
     notes = (Rule("GangScheduling", "queue search", "Gangs are placed as a whole; without the gate, pod by pod."),)
 
 
-class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
-    name = "GangScheduling"
-    since = "1.35"
-    summary = "Holds the pods of a gang back until minCount of them exist, and binds none before minCount have a node."
-    events = (ClusterEvent("Pod", Action.ADD), ClusterEvent("PodGroup", Action.ADD))
+class GroupPlugin(Plugin):
+    """A plugin that looks up the members of pod groups."""
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._groups = PodGroups(handle.cluster, handle.scheduler_names)
+
+
+class GangScheduling(GroupPlugin, PreEnqueuePlugin, PermitPlugin[None]):
+    name = "GangScheduling"
+    since = "1.35"
+    summary = "Holds the pods of a gang back until minCount of them exist, and binds none before minCount have a node."
+    events = (ClusterEvent("Pod", Action.ADD), ClusterEvent("PodGroup", Action.ADD))
 
     def depends(self, pod: PodInfo) -> Depends | None:
         return NOTHING if group_of(pod) is None else None
@@ -151,14 +156,10 @@ class TopologyPlacementGeneratorRules(ReleaseRules, plugins="TopologyPlacementGe
     )
 
 
-class TopologyPlacementGenerator(PlacementGeneratePlugin):
+class TopologyPlacementGenerator(GroupPlugin, PlacementGeneratePlugin):
     name = "TopologyPlacementGenerator"
     since = "1.36"
     summary = "Proposes the nodes of each domain of a pod group's topology constraint as places for the whole group."
-
-    def __init__(self, args: Any, handle: Handle) -> None:
-        super().__init__(args, handle)
-        self._groups = PodGroups(handle.cluster, handle.scheduler_names)
 
     def generate_placements(self, key: GroupKey, nodes: RowColumn) -> Sequence[Placement] | Status:
         """The nodes of each domain, in the order of the domains' names; Go has the order of a map."""
@@ -203,14 +204,10 @@ def _undetermined(why: str) -> Status:
     return error(f"cannot determine domain for already scheduled pods: {why}")
 
 
-class PodGroupPodsCount(PlacementScorePlugin):
+class PodGroupPodsCount(GroupPlugin, PlacementScorePlugin):
     name = "PodGroupPodsCount"
     since = "1.36"
     summary = "Prefers the placement in which most pods of the group have a node."
-
-    def __init__(self, args: Any, handle: Handle) -> None:
-        super().__init__(args, handle)
-        self._groups = PodGroups(handle.cluster, handle.scheduler_names)
 
     def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
         return len(self._groups.scheduled(key)) + len(proposed)

@@ -14,7 +14,6 @@ from ksched_cli.cluster.catalog import Catalog, find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.nodes import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -27,6 +26,7 @@ from ksched_cli.plugins.lib.volumes import (
     CLAIM_UNBOUND,
     WAIT_FOR_FIRST_CONSUMER,
     ClaimReasons,
+    StoragePlugin,
     claim_field,
     class_of_claim,
 )
@@ -121,7 +121,7 @@ class VolumeTopology(Struct, frozen=True):
 Topologies = tuple[VolumeTopology, ...]
 
 
-class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
+class VolumeZone(StoragePlugin, PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
     name = "VolumeZone"
     points_since = (("preFilter", "1.27"),)
     summary = "Rejects nodes in another zone or region than the labels of the pod's volumes say."
@@ -136,9 +136,6 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         super().__init__(args, handle)
         newer = _GA_LABEL.values() if VolumeZoneRules.of(handle.release).labels_without_beta else ()
         self.topology_labels = (*_GA_LABEL, *newer)
-
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

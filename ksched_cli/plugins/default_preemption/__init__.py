@@ -24,6 +24,7 @@ from ksched_cli.cluster.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
+from ksched_cli.errors import aggregated
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -89,8 +90,7 @@ class PreemptionSearch(Struct):
             statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
             statuses.take_over(self.outcomes.statuses, self.potential[~self.outcomes.helps[self.potential]])
             rows = statuses.rows_with(Code.ERROR).tolist()
-            texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
-            errors = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+            errors = aggregated(statuses.status(row).message for row in rows)
             known = self.outcomes.words = (self.potential, (errors, Diagnosis(statuses).message()))
         return known[1]
 

@@ -464,23 +464,21 @@ class InterPodAffinity(
     def _resolve(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
         """The incoming terms, computed once per template."""
         known: IncomingTerms | None = index.resolved.get(terms)
-        if known is None:
-            known = index.resolved[terms] = self._resolved(index, terms)
-        return known
-
-    def _resolved(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
+        if known is not None:
+            return known
         catalog, tallies = self.handle.cluster.catalog, index.tallies
         affinity = tuple(term.matcher(catalog) for term in terms.required_affinity)
         keys = tuple(dict.fromkeys(term.topology_key for term in terms.required_affinity))
         anti = [(term.matcher(catalog), term.topology_key) for term in terms.required_anti_affinity]
         preferred = [(each.term.matcher(catalog), each.term.topology_key, each.weight) for each in terms.preferred]
-        return IncomingTerms(
+        found = index.resolved[terms] = IncomingTerms(
             affinity,
             keys,
             tuple(tallies.of(affinity, key) for key in keys),
             tuple((matcher, key, tallies.of((matcher,), key)) for matcher, key in anti),
             tuple((tallies.of((matcher,), key), weight) for matcher, key, weight in preferred),
         )
+        return found
 
     # PreFilterExtensions
 

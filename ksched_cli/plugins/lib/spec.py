@@ -24,6 +24,12 @@ class Spec(Struct, frozen=True, kw_only=True):
     narrowing: ReasonKind | None = None
 
 
+def shortage(requested: int, used: int, allocatable: int) -> dict[str, Any]:
+    """The figures of a resource that a node has too little of."""
+    free = allocatable - used
+    return {"asked": requested, "used": used, "allocatable": allocatable, "free": free, "short": requested - free}
+
+
 # So many are named; the others are counted.
 NAMED = 5
 

@@ -116,8 +116,6 @@ def default_constraints_of(
     defaults: Sequence[TopologySpreadConstraint], pod: Pod, selectors: DefaultSelectors, action: str
 ) -> tuple[SpreadConstraint, ...]:
     """buildDefaultConstraints: the defaults with the selector of the pod's services and controllers."""
-    if not any(each.when_unsatisfiable == action for each in defaults):
-        return ()
     selector = selectors.of(pod)
     if selector.everything:
         return ()

@@ -20,6 +20,9 @@ from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeCl
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim, is_foreign
 from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
+from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.releases.changes import ReleaseRules, Rule
@@ -124,6 +127,13 @@ def foreign_claim(pod: Pod, claim: PersistentVolumeClaim) -> Reason | None:
         return None
     whose = f"{pod.metadata.namespace}/{pod.metadata.name}"
     return ClaimReasons.of_other_pod(namespace=claim.metadata.namespace, claim=claim.metadata.name, pod=whose)
+
+
+class StoragePlugin(Plugin):
+    """A plugin that looks at claims and disks of the pod, and at those of the pods on each node."""
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
 
 class AttachedVolumes:

@@ -54,7 +54,7 @@ from ksched_cli.plugins.lib.resource_scoring import (
     requested_to_capacity_ratio,
     weighted_mean,
 )
-from ksched_cli.plugins.lib.spec import Spec, largest_blocking_pods
+from ksched_cli.plugins.lib.spec import Spec, largest_blocking_pods, shortage
 from ksched_cli.plugins.node_resources_fit.guide import FitGuide, NodeResourcesFitReasons
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import (
@@ -404,14 +404,14 @@ class NodeResourcesFit(
         row, cluster = int(nodes.rows[index]), nodes.cluster
         numbers: dict[str, dict[str, Any]] = {}
         if cluster.usage.pod_count[row] + 1 > cluster.nodes.allowed_pods[row]:
-            numbers["pods"] = _figures(1, int(cluster.usage.pod_count[row]), int(cluster.nodes.allowed_pods[row]))
+            numbers["pods"] = shortage(1, int(cluster.usage.pod_count[row]), int(cluster.nodes.allowed_pods[row]))
         for resource, amount in state.requests if state else ():
             used = int(cluster.usage.requested[resource, row])
             limit = int(cluster.nodes.allocatable[resource, row])
             name = cluster.resources.names[resource]
             delegated = self._extended.backs(name) and limit == 0
             if amount > limit - used and not delegated:
-                numbers[name] = {**_figures(amount, used, limit), **largest_blocking_pods(cluster, row, resource)}
+                numbers[name] = {**shortage(amount, used, limit), **largest_blocking_pods(cluster, row, resource)}
         return numbers
 
     def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources:
@@ -462,11 +462,6 @@ def _spread(judged: Verdict, rows: RowColumn, size: int) -> Verdict:
 
 def _has_sidecar(pod: PodInfo) -> bool:
     return any(container.restart_policy == "Always" for container in pod.pod.spec.init_containers)
-
-
-def _figures(requested: int, used: int, allocatable: int) -> dict[str, Any]:
-    free = allocatable - used
-    return {"asked": requested, "used": used, "allocatable": allocatable, "free": free, "short": requested - free}
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:

@@ -45,12 +45,8 @@ class SoftDomains(Struct, frozen=True):
 
     def shares(self, nodes: NodeRows) -> FloatColumn:
         """What the domain of each node adds to its score."""
-        shares = self.shares_of(nodes.take(self.seen))
+        shares = _shares(nodes.take(self.seen), self.weight, self.constraint.max_skew)
         return shares if self.labelled is None else np.where(nodes.take(self.labelled), shares, 0.0)
-
-    def shares_of(self, counts: Int64Column) -> FloatColumn:
-        """What a domain with so many matching pods adds."""
-        return _shares(counts, self.weight, self.constraint.max_skew)
 
 
 class SoftState(Struct, frozen=True):
@@ -89,6 +85,7 @@ def _scores_up_to(highest: int, weight: float, max_skew: int, *, rounds: bool) -
 
 
 def _shares(counts: Int64Column, weight: float, max_skew: int) -> FloatColumn:
+    """What domains with so many matching pods add."""
     return counts.astype(np.float64) * weight + float(max_skew - 1)
 
 

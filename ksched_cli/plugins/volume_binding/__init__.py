@@ -18,7 +18,6 @@ from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import VolumeBindingArgs
-from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
@@ -39,6 +38,7 @@ from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes import (
     SELECTED_NODE,
     ClaimReasons,
+    StoragePlugin,
     foreign_claim,
     is_fully_bound,
     migrated_plugins,
@@ -101,6 +101,7 @@ class Volumes:
 
 
 class VolumeBinding(
+    StoragePlugin,
     PreFilterPlugin[Volumes],
     FilterPlugin[Volumes],
     PreScorePlugin[Volumes, Volumes],
@@ -132,9 +133,6 @@ class VolumeBinding(
         scores = self._scores_pools or handle.gates.enabled("VolumeCapacityPriority")
         default = _MOST_FREE_FIRST if self._scores_pools else _FULLEST_FIRST
         self._shape: Shape = (points or default) if scores else ()
-
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

@@ -187,41 +187,20 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
     being_deleted = ReasonKind('persistentvolumeclaim "{claim}" is being deleted', CLAIM_UNUSABLE)
 
 
-def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolColumn:
-    """Nodes that reach a published pool that holds the claim; all nodes if the driver publishes no capacity."""
-    size = len(cluster.nodes)
-    pools = _large_enough(cluster, claim, storage_class)
-    if pools is None:
-        return np.ones(size, dtype=np.bool_)
-    reached = np.zeros(size, dtype=np.bool_)
-    for pool in pools:
-        reached |= _reached_from(cluster, pool)
-    return reached
-
-
-def capacity_for(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Int64Column:
-    """What the pool holds in which the claim's volume would be made, -1 where that is not known. Of several pools
+def capacity_for(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Int64Column | None:
+    """What the published pool holds in which the claim's volume would be made, -1 on nodes that reach no pool which
+    holds the claim; None if the driver publishes no capacity, or the claim requests none. Of several pools
     kube-scheduler takes any; here it is the first by name."""
-    found = np.full(len(cluster.nodes), -1, dtype=np.int64)
-    for pool in _large_enough(cluster, claim, storage_class) or ():
-        found[_reached_from(cluster, pool) & (found < 0)] = value(pool.capacity or 0)
-    return found
-
-
-def _large_enough(
-    cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass
-) -> list[CSIStorageCapacity] | None:
-    """Published pools that hold the claim; None if the driver publishes no capacity, or the claim requests none."""
     request = claim.spec.resources.requests.get("storage")
     driver = cluster.catalog.get(CSIDriver, storage_class.provisioner)
     if request is None or driver is None or not driver.spec.storage_capacity:
         return None
-    return [
-        pool
-        for pool in cluster.catalog.all(CSIStorageCapacity)
-        if pool.storage_class_name == storage_class.metadata.name
-        and largest_volume(pool, cluster.release) >= value(request)
-    ]
+    found = np.full(len(cluster.nodes), -1, dtype=np.int64)
+    for pool in cluster.catalog.all(CSIStorageCapacity):
+        is_of_class = pool.storage_class_name == storage_class.metadata.name
+        if is_of_class and largest_volume(pool, cluster.release) >= value(request):
+            found[_reached_from(cluster, pool) & (found < 0)] = value(pool.capacity or 0)
+    return found
 
 
 def largest_volume(pool: CSIStorageCapacity, release: Release = DEFAULT) -> int:
@@ -435,9 +414,8 @@ class VolumePlacement:
         if found.provisioner in ("", NO_PROVISIONER):
             return "", rows, nowhere
         served = rows & _topology_mask(self._cluster, found.allowed_topologies)
-        if not self._gates.enabled("CSIStorageCapacity"):
-            return "", rows & ~served, nowhere
-        return "", rows & ~served, served & ~with_enough_capacity(self._cluster, claim, found)
+        capacity = capacity_for(self._cluster, claim, found) if self._gates.enabled("CSIStorageCapacity") else None
+        return "", rows & ~served, nowhere if capacity is None else served & (capacity < 0)
 
 
 def _status_of(bits: int, known: Sequence[Reason]) -> Status:
@@ -515,9 +493,9 @@ def _made(cluster: Cluster, placement: VolumePlacement) -> list[_Use]:
     for claim, rows in placement.provisioned:
         name = class_of_claim(claim)
         storage_class = cluster.catalog.get(StorageClass, name)
-        if storage_class is None:
+        capacity = capacity_for(cluster, claim, storage_class) if storage_class is not None else None
+        if capacity is None:
             continue
-        capacity = capacity_for(cluster, claim, storage_class)
         here = rows & (capacity >= 0)
         use = uses[name]
         use.requested[here] += _storage(claim)

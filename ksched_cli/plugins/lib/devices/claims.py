@@ -342,7 +342,7 @@ class AllocatedState(Struct):
     """structured.AllocatedState: exclusive devices, and the shares and capacity taken of shared devices."""
 
     devices: set[DeviceID] = field(default_factory=set)
-    shares: dict[DeviceID, int] = field(default_factory=dict)
+    shares: set[DeviceID] = field(default_factory=set)
     capacity: dict[DeviceID, Capacity] = field(default_factory=dict)
 
     def is_allocated(self, device: DeviceID) -> bool:
@@ -358,7 +358,7 @@ class AllocatedState(Struct):
             if not (shareable and result.share_id is not None):
                 self.devices.add(device)
                 continue
-            self.shares[device] = self.shares.get(device, 0) + 1
+            self.shares.add(device)
             if result.consumed_capacity:
                 consumed = {name: parse_quantity(amount) for name, amount in result.consumed_capacity.items()}
                 add_capacity(self.capacity.setdefault(device, {}), consumed)

@@ -62,6 +62,7 @@ from ksched_cli.plugins.lib.devices.claims import (
     views_of,
 )
 from ksched_cli.plugins.lib.devices.inventory import Inventory, Pool, PoolIndex
+from ksched_cli.plugins.lib.spec import shortage
 
 if TYPE_CHECKING:
     from ksched_cli.plugins.lib.devices.allocator import Picks, Shortfall
@@ -274,14 +275,7 @@ class NodeResources:
                 there = int(self._cluster.nodes.allocatable[resource, row])
                 used = int(self._cluster.usage.requested[resource, row])
             if requested > there - used:
-                free = there - used
-                short[name] = {
-                    "asked": requested,
-                    "used": used,
-                    "allocatable": there,
-                    "free": free,
-                    "short": requested - free,
-                }
+                short[name] = shortage(requested, used, there)
         return short
 
     def _is_mapped(self, taken: TakenDevice) -> bool:
