@@ -30,52 +30,35 @@ def field_lines(text: str) -> Iterator[tuple[int, dict[Path, int]]]:
     """The first line of every document of a JSON text, and the line of each path in it: that of a field's key, or the
     first line of an element of a list."""
     lines: dict[Path, int] = {}
-    # The path to what is being read, and per level whether a key comes next.
+    # The path to what is being read: the last step is a number in a list. In an object a key or its value is read.
     path: list[str | int] = []
-    expects_key: list[bool | None] = []
-    begins, line, seen, at = 1, 1, 0, 0
+    begins, line, seen, at, is_key = 1, 1, 0, 0, False
     while (found := _TOKEN.search(text, at)) is not None:
         line, seen, at = line + text.count("\n", seen, found.start()), found.start(), found.end()
         token = found.group()
-        if not expects_key:
+        if not path:
             begins, lines = line, {}
-        if token in ("{", "[") or token not in "}],:":
-            if token == '"':
-                word, at = scanstring(text, at, False)
-                if expects_key and expects_key[-1]:
-                    path[-1] = word
-                    lines[tuple(path)] = line
-                    continue
-            _note(lines, path, expects_key, line)
-        if token == "{":
-            path.append("")
-            expects_key.append(True)
-        elif token == "[":
-            path.append(0)
-            expects_key.append(None)
-        elif token in ("}", "]"):
+        elif token not in "}],:" and isinstance(path[-1], int):
+            lines.setdefault(tuple(path), line)
+        if token == '"':
+            word, at = scanstring(text, at, False)
+            if is_key:
+                path[-1] = word
+                lines[tuple(path)] = line
+        elif token in "{[":
+            path.append("" if token == "{" else 0)
+            is_key = token == "{"
+        elif token in "}]":
             path.pop()
-            expects_key.pop()
+            is_key = False
         elif token == ":":
-            expects_key[-1] = False
+            is_key = False
         elif token == ",":
-            _next(path, expects_key)
-        if not expects_key:
+            last = path[-1]
+            is_key = isinstance(last, str)
+            path[-1] = last if isinstance(last, str) else last + 1
+        if not path:
             yield begins, lines
-
-
-def _note(lines: dict[Path, int], path: list[str | int], expects_key: list[bool | None], line: int) -> None:
-    """An element of a list begins here."""
-    if expects_key and expects_key[-1] is None:
-        lines.setdefault(tuple(path), line)
-
-
-def _next(path: list[str | int], expects_key: list[bool | None]) -> None:
-    last = path[-1]
-    if isinstance(last, int):
-        path[-1] = last + 1
-    else:
-        expects_key[-1] = True
 
 
 # Helm writes this comment before each document.
