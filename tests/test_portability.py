@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import ntpath
 import os
 import posixpath
@@ -145,6 +146,13 @@ def test_memory_without_proc_and_resource(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(process.Path, "read_text", missing)
     monkeypatch.setitem(sys.modules, "resource", None)
     assert process.peak_mib() == 0.0 or sys.platform == "win32"
+
+    def report(handle: Any, counters: Any, size: int) -> None:
+        counters._obj.PeakWorkingSetSize = 3 * 1024 * 1024
+
+    kernel = Mock(K32GetProcessMemoryInfo=Mock(side_effect=report))
+    monkeypatch.setitem(vars(ctypes), "WinDLL", lambda name: kernel)
+    assert process.peak_mib() == 3
 
 
 @pytest.mark.parametrize(("reported", "cores"), [(None, 1), (6, 6)])
