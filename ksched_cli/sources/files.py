@@ -12,10 +12,10 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -64,8 +64,6 @@ GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC, _TAR_OFFSET = b"ustar", 257
 _CHUNK = 1024 * 1024
 
-M = TypeVar("M")
-
 # A must-gather of a large cluster has tens of thousands of files.
 MAX_MEMBERS = 200_000
 # The most bytes that an archive may unpack to. The objects of the largest clusters are well below.
@@ -87,12 +85,6 @@ class Content(Struct, frozen=True):
 def is_manifest(name: str) -> bool:
     """Whether the name is that of a file of objects. Hidden files are not read."""
     return name.endswith(SUFFIXES) and not name.startswith(".")
-
-
-def _layout(names: Iterable[str], layouts: bool) -> Layout:
-    """The files of an archive that are read. With `layouts` the directories of other tools are recognised."""
-    wanted = [name for name in names if is_manifest(name.rpartition("/")[2])]
-    return layout_of(wanted) if layouts else Layout(tuple(wanted))
 
 
 class _Budget:
@@ -171,16 +163,8 @@ def _untar(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Itera
     import tarfile
 
     with tarfile.open(fileobj=file, mode="r:") as archive:
-        members = sorted(_bounded(archive, source), key=lambda member: member.name)
-        for member in members:
-            _check_name(member.name, source)
-        # Links and devices have no content of their own.
-        files = {member.name: member for member in members if member.isreg()}
-        layout = _layout(files, layouts)
-        for name in layout.names:
-            opened = archive.extractfile(files[name])
-            assert opened is not None
-            yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
+        members = ((member.name, member if member.isreg() else None) for member in archive)
+        yield from _archived(members, archive.extractfile, source, budget, layouts)
 
 
 def _unzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
@@ -192,25 +176,33 @@ def _unzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Itera
         text = "it says that its names are in UTF-8, and one is not"
         raise InputError(Problem(text, source, hint="nothing of it was read")) from None
     with opened_archive as archive:
-        members = sorted(_bounded(archive.infolist(), source), key=lambda member: member.filename)
-        for member in members:
-            _check_name(member.filename, source)
-        files = {member.filename: member for member in members if not member.is_dir() and not _is_link(member)}
-        layout = _layout(files, layouts)
-        for name in layout.names:
-            with archive.open(files[name]) as opened:
-                yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
+        members = (
+            (member.filename, None if member.is_dir() or _is_link(member) else member) for member in archive.infolist()
+        )
+        yield from _archived(members, archive.open, source, budget, layouts)
+
+
+def _archived(
+    members: Iterable[tuple[str, Any]], open_member: Callable[[Any], Any], source: str, budget: _Budget, layouts: bool
+) -> Iterator[Content]:
+    """The files of an archive that are read. Each of its members has a name; folders, links and devices, which have no
+    content of their own, are None. With `layouts` the directories of other tools are recognised."""
+    files: dict[str, Any] = {}
+    for count, (name, member) in enumerate(members, start=1):
+        if count > MAX_MEMBERS:
+            raise InputError(Problem(f"more than {MAX_MEMBERS} files in it", source, hint="nothing of it was read"))
+        _check_name(name, source)
+        if member is not None:
+            files[name] = member
+    wanted = [name for name in sorted(files) if is_manifest(name.rpartition("/")[2])]
+    layout = layout_of(wanted) if layouts else Layout(tuple(wanted))
+    for name in layout.names:
+        with open_member(files[name]) as opened:
+            yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
 
 
 def _is_link(member: ZipInfo) -> bool:
     return (member.external_attr >> 16) & 0o170000 == 0o120000
-
-
-def _bounded(members: Iterable[M], source: str) -> Iterator[M]:
-    for count, member in enumerate(members, start=1):
-        if count > MAX_MEMBERS:
-            raise InputError(Problem(f"more than {MAX_MEMBERS} files in it", source, hint="nothing of it was read"))
-        yield member
 
 
 def _check_name(name: str, source: str) -> None:
