@@ -177,6 +177,7 @@ class SuccessPolicy(Struct, rename="camel", frozen=True, gc=False):
 
 
 # Labels that the API server and the Job controller write into the template of a Job, each also as it was called first.
+JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 JOB_UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 

@@ -7,7 +7,8 @@ from itertools import count
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import pod_key, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.workloads import JOB_INDEX
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_node_of
 from ksched_cli.controlplane.store import Identity, Store, owner_identity
@@ -28,7 +29,8 @@ class Successors:
         self._attempts: dict[tuple[object, ...], int] = LoggedDict(store.undo)
 
     def observe(self, old: Any, new: Any) -> None:
-        """A watch: remember the pods that a controller has lost, and pair the pods that it makes with them."""
+        """A watch: remember the pods that a controller has lost, and pair the pods that it makes with them. A Job makes
+        no pod in the place of one that has finished."""
         pod = old if new is None else new
         if not isinstance(pod, Pod) or (old is not None and new is not None and old.metadata is new.metadata):
             return
@@ -39,7 +41,7 @@ class Successors:
             return
         if old is None:
             self._pair(owner, pod)
-        elif _is_terminating(new) and not _is_terminating(old):
+        elif _is_terminating(new) and not _is_terminating(old) and not (owner[0] == "Job" and is_terminal(old)):
             name = old.metadata.name
             self._lost.put(owner, name if name not in self._lost.get(owner, ()) else uid_of_pod(old), old)
 
@@ -91,9 +93,13 @@ def _is_terminating(pod: Pod | None) -> bool:
 
 def _place_of(owner: Identity, new: Pod, lost: Mapping[str, Pod]) -> str | None:
     """The lost pod whose place the new pod takes: that of its name, a DaemonSet's of the same node (None if there is
-    none), or the first."""
+    none), a Job's of the same index, or the first."""
     if new.metadata.name in lost:
         return new.metadata.name
+    if owner[0] == "Job":
+        index = new.metadata.annotations.get(JOB_INDEX)
+        same = (key for key, pod in lost.items() if pod.metadata.annotations.get(JOB_INDEX) == index)
+        return next(same, next(iter(lost)))
     # The pod of a DaemonSet that the input lacks is for no node.
     node = daemon_node_of(new) if owner[0] == "DaemonSet" else ""
     if not node:

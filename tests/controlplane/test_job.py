@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.workloads import Job
-from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, INDEX, JobController, JobState, completions_of
+from ksched_cli.api.workloads import JOB_INDEX, Job
+from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, JobController, JobState, completions_of
 from ksched_cli.plan.run.coverage import job_gaps
 from tests.builders import loaded_of
 from tests.controlplane.harness import ControlPlane, make, nodes, rested
@@ -88,7 +88,7 @@ def test_indexes_that_are_missing_are_made_the_lowest_first() -> None:
     control_plane.kubelets.finish_jobs()
     control_plane.run()
     pods = [control_plane.pod(name) for name in control_plane.pods()]
-    assert sorted((pod.metadata.annotations[INDEX], pod.status.phase) for pod in pods) == [
+    assert sorted((pod.metadata.annotations[JOB_INDEX], pod.status.phase) for pod in pods) == [
         ("0", "Succeeded"),
         ("1", "Succeeded"),
         ("2", "Running"),
@@ -223,7 +223,7 @@ def _pod_of(control_plane: ControlPlane, index: int) -> Any:
     return next(
         pod
         for pod in pods
-        if pod.metadata.annotations[INDEX] == str(index) and pod.status.phase in ("Running", "Pending")
+        if pod.metadata.annotations[JOB_INDEX] == str(index) and pod.status.phase in ("Running", "Pending")
     )
 
 
@@ -296,7 +296,7 @@ def test_failed_indexes_of_the_input_stay_failed() -> None:
     control_plane = ControlPlane(*nodes(2))
     control_plane.api.create(make("Job", "batch", template=_TEMPLATE, status=status, **spec))
     control_plane.run()
-    assert [control_plane.pod(name).metadata.annotations[INDEX] for name in control_plane.pods()] == ["2"]
+    assert [control_plane.pod(name).metadata.annotations[JOB_INDEX] for name in control_plane.pods()] == ["2"]
 
 
 def test_coverage_names_the_fields_of_jobs_that_no_run_takes_into_account() -> None:

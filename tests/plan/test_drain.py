@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import is_ready, pod_key
 from ksched_cli.api.selectors import Selector
-from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget, PriorityClass, ReplicaSet, StatefulSet
+from ksched_cli.api.workloads import (
+    JOB_INDEX,
+    DaemonSet,
+    Job,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    StatefulSet,
+)
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.plan.drain.drain import DrainRun, find_nodes, in_turn
@@ -420,6 +428,24 @@ BARE = make_pod("bare")
 def test_what_kubectl_does_with_each_kind_of_pod(pod: PodBuilder, flags: Flags, fate: str, message: str) -> None:
     found = only(run(loaded_of(A, B, pod.on("a").obj()), "a", flags=flags))
     assert (found.fate, found.why) == (fate, message)
+
+
+def test_a_job_makes_no_pod_in_the_place_of_one_that_has_finished() -> None:
+    """Its new pods take the place of the pods with their index."""
+    template = {"metadata": {"labels": {"job-name": "j"}}, "spec": {"restartPolicy": "Never", "containers": []}}
+    spec = {"parallelism": 3, "completions": 4, "completionMode": "Indexed", "template": template}
+    job = msgspec.convert({"metadata": {"name": "j", "namespace": "default", "uid": "j"}, "spec": spec}, Job)
+    pods = []
+    for index, phase, node in ((0, "Succeeded", "a"), (1, "Running", "a"), (2, "Running", "b"), (3, "Running", "a")):
+        pod = owned(f"j-{index}", "j", "Job", "batch/v1").on(node).phase(phase).label(**{"job-name": "j"})
+        pod.data["metadata"]["ownerReferences"][0]["uid"] = "j"
+        pod.data["metadata"]["annotations"] = {JOB_INDEX: str(index)}
+        pods.append(pod.obj())
+    drain = run(loaded_of(A, B, job, *pods), "a")
+    assert fates(drain) == {"j-0": ("gone", 1, ""), "j-1": ("moves", 1, "b"), "j-3": ("moves", 1, "b")}
+    successors = {each.pod: each.successor for each in drain.nodes[0].pods}
+    assert successors["default/j-1"].startswith("default/j-1-")
+    assert successors["default/j-3"].startswith("default/j-3-")
 
 
 def test_a_lost_daemon_set_is_told_by_a_dump_that_has_others() -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_active, uid_of_pod
-from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS, CronJob, Job
+from ksched_cli.api.workloads import JOB_INDEX, JOB_NAME_LABELS, JOB_UID_LABELS, CronJob, Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.controllers.replicaset import order_of_deletion
@@ -19,7 +19,6 @@ from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import copied, own_metadata, owner_reference, stamp, suffix
 
-INDEX = "batch.kubernetes.io/job-completion-index"
 INDEXED = "Indexed"
 
 
@@ -53,7 +52,7 @@ def job_pod(item: Job, name: str, index: int | None = None) -> Pod:
         pod.metadata.labels |= dict.fromkeys(JOB_NAME_LABELS, item.metadata.name)
         pod.metadata.labels |= dict.fromkeys(JOB_UID_LABELS, owner.uid)
     if index is not None:
-        pod.metadata.annotations[INDEX] = pod.metadata.labels[INDEX] = str(index)
+        pod.metadata.annotations[JOB_INDEX] = pod.metadata.labels[JOB_INDEX] = str(index)
         pod.spec.hostname = f"{item.metadata.name}-{index}"
     return pod
 
@@ -460,5 +459,5 @@ def _is_terminating(pod: Pod) -> bool:
 
 
 def _indexes(pods: Iterable[Pod]) -> frozenset[int]:
-    found = (pod.metadata.annotations.get(INDEX, "") for pod in pods)
+    found = (pod.metadata.annotations.get(JOB_INDEX, "") for pod in pods)
     return frozenset(int(index) for index in found if index.isdecimal())
