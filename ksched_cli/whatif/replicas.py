@@ -33,7 +33,7 @@ from ksched_cli.controlplane.controllers.claims import bound_claim, volume_at_on
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store, owner_identity
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.loaded import Loaded, Origin, workload_label
+from ksched_cli.sources.loaded import Loaded, workload_label
 from ksched_cli.sources.places import template_of
 from ksched_cli.sources.templates import copied, ephemeral_claims, generated, templated_claims, uid_of
 from ksched_cli.whatif.manifests import WORKLOADS, apply_items, apply_others
@@ -60,7 +60,6 @@ class Shape:
 
     name: str
     item: Any
-    origin: Origin
 
     @property
     def label(self) -> str:
@@ -77,16 +76,16 @@ def read_shapes(cluster: Loaded, manifests: Loaded) -> list[Shape]:
     """The pods and workloads of the manifests; whatever else is in them becomes part of the cluster."""
     apply_others(cluster, manifests)
     items: list[Any] = [item for item in in_order(manifests) if isinstance(item, (Pod, *WORKLOADS))]
-    origins = [manifests.origins[id(item)] for item in items]
     problems = [
         Problem(text, origin.source, origin.line, workload_label(item), hint)
-        for item, origin in zip(items, origins, strict=True)
+        for item in items
+        for origin in [manifests.origins[id(item)]]
         for text, hint in _complaints(item)
     ]
     if problems:
         raise InputError(problems)
     cluster.gaps += admission_gaps(cluster, {item.metadata.namespace for item in items}, pods_only=True)
-    return [Shape(name, item, origin) for name, item, origin in zip(_names(items), items, origins, strict=True)]
+    return [Shape(name, item) for name, item in zip(_names(items), items, strict=True)]
 
 
 def _complaints(item: Any) -> Iterable[tuple[str, str]]:

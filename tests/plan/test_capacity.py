@@ -32,7 +32,7 @@ from ksched_cli.plan.capacity import (
 from ksched_cli.plugins.node_affinity import NodeAffinityReasons
 from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
 from ksched_cli.simulator import Simulator
-from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.replicas import Replica, Replicas, Shape
 from tests.builders import loaded_of, make_node, make_pod
 from tests.cli.inputs import deployment
@@ -62,7 +62,7 @@ def portions_of(loaded: Loaded, *shapes: tuple[Any, int]) -> list[tuple[Portion,
     return [
         (
             Portion(item.metadata.name, item.metadata.name, many),
-            Replicas(Shape(item.metadata.name, item, Origin("")), loaded, admission),
+            Replicas(Shape(item.metadata.name, item), loaded, admission),
         )
         for item, many in shapes
     ]
@@ -293,7 +293,7 @@ def test_pods_of_a_stateful_set_have_claims_of_their_own() -> None:
         StatefulSet,
     )
     loaded = loaded_of(make_pod("db-1").obj())
-    replicas = Replicas(Shape("db", item, Origin("")), loaded, Chain(loaded))
+    replicas = Replicas(Shape("db", item), loaded, Chain(loaded))
     made = [replicas.next() for _ in range(3)]
     assert [each.pod.metadata.name for each in made] == ["db-0", "db-2", "db-3"]
     assert [each.objects[0].metadata.name for each in made] == ["data-db-0", "data-db-2", "data-db-3"]

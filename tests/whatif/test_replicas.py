@@ -43,7 +43,7 @@ CRON_JOB = {"schedule": "0 0 * * *", "suspend": True, "jobTemplate": {"spec": JO
 
 
 def replicas(item: Any, cluster: Loaded, count: int) -> list[Replica]:
-    made = Replicas(Shape("web", item, Origin("")), cluster, Chain(cluster))
+    made = Replicas(Shape("web", item), cluster, Chain(cluster))
     return [made.next() for _ in range(count)]
 
 

@@ -18,7 +18,7 @@ from ksched_cli.autoscale.instance_types.catalog import Offering
 from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes
 from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVED
 from ksched_cli.autoscale.karpenter.node_claim import OpenClaim
-from ksched_cli.autoscale.karpenter.requirements import ZONE, LabelRequirement, LabelRequirements
+from ksched_cli.autoscale.karpenter.requirements import LabelRequirement, LabelRequirements
 from ksched_cli.autoscale.karpenter.resources import merged
 
 
@@ -199,6 +199,3 @@ def node_labels(
         if selectors[0]["operator"] == "In" and isinstance(values, list) and (len(values) == 1 or key not in labels):
             labels[key] = str(values[0])
     return labels
-
-
-__all__ = ["ZONE", "Cheapest", "NewNode", "PodWithoutNode", "Provisioning", "new_node", "node_labels"]

@@ -60,7 +60,6 @@ from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import States
 from ksched_cli.autoscale.karpenter.reserved import Reservations
 from ksched_cli.autoscale.karpenter.resources import (
-    Amounts,
     Columns,
     ResourceAmount,
     amounts_of,
@@ -518,9 +517,6 @@ class PoolLimits:
         self._types, self._columns = types, columns
         self._left = {pool.metadata.name: amounts_of(pool.spec.limits or {}) for pool in pools}
         self._masks: dict[str, Mask] = {}
-
-    def left(self, pool: str) -> Amounts:
-        return self._left[pool]
 
     def take_node(self, pool: str, capacity: Mapping[str, ResourceAmount]) -> None:
         """A node of the pool that exists."""

@@ -206,11 +206,7 @@ def read_headroom(text: str) -> dict[str, Fraction]:
 
 def read_conditions(headroom: str, survive: str, only: str) -> Conditions:
     """The conditions as the options of the command line write them."""
-    texts = [f"{flag} {text}" for flag, text in _given(headroom, survive, only)]
+    options = (("--keep-headroom", headroom), ("--survive", survive), ("--only", only))
+    texts = [f"{flag} {text}" for flag, text in options if text]
     selector = read_query(only, "--only") if only else None
     return Conditions(read_headroom(headroom), read_failures(survive), selector, only, tuple(texts))
-
-
-def _given(headroom: str, survive: str, only: str) -> list[tuple[str, str]]:
-    options = (("--keep-headroom", headroom), ("--survive", survive), ("--only", only))
-    return [(flag, text) for flag, text in options if text]
