@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 
 from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.quantity import MOST_DIGITS
 
 POD_SCHEDULED = "PodScheduled"
 
@@ -171,3 +172,8 @@ def ready_since(pod: Pod) -> float:
 def is_available(pod: Pod, min_ready_seconds: int, now: float) -> bool:
     """podutil.IsPodAvailable."""
     return is_ready(pod) and (not min_ready_seconds or ready_since(pod) + min_ready_seconds <= now)
+
+
+def version_number(resource_version: str) -> int:
+    """A resource version as a number, which counts up in a cluster; 0 for a text that is none."""
+    return int(resource_version) if resource_version.isdecimal() and len(resource_version) <= MOST_DIGITS else 0

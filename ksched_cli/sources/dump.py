@@ -27,8 +27,7 @@ from ksched_cli.api.decode import (
 )
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, ResourceClaim, ResourceClaimTemplate, as_v1
-from ksched_cli.api.object_facts import is_terminal, pod_key
-from ksched_cli.api.quantity import MOST_DIGITS
+from ksched_cli.api.object_facts import is_terminal, pod_key, version_number
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import (
@@ -547,7 +546,7 @@ class _Reader:
         known = self._loaded.of(type(item))[place.index]
         new_metadata, known_metadata = metadata_of(item), metadata_of(known)
         is_same = bool(new_metadata.uid) and new_metadata.uid == known_metadata.uid
-        revision, known_revision = _revision(new_metadata.resource_version), _revision(known_metadata.resource_version)
+        revision, known_revision = (version_number(each.resource_version) for each in (new_metadata, known_metadata))
         of_one_dump = place.source == origin.source or (self._gathered and self._gathered == place.gathered)
         if of_one_dump or self._manifests is not None:
             if not is_same:
@@ -671,10 +670,6 @@ def _glob_of(path: str) -> str:
     """The glob that excludes the folder of the file, or the file if it has no folder."""
     folder = Path(path).parent.name
     return Path(path).name if folder in ("", "..") else folder
-
-
-def _revision(resource_version: str) -> int:
-    return int(resource_version) if resource_version.isdecimal() and len(resource_version) <= MOST_DIGITS else 0
 
 
 def _shortened(problems: Sequence[Problem]) -> list[Problem]:

@@ -83,6 +83,11 @@ def test_an_order_that_explains_is_searched_within_a_second(verified: Verify) ->
     assert found.order == {Order.KNOWN: 0, Order.FOUND: 2, Order.NOT_FOUND: 0}
 
 
+def test_a_resource_version_of_too_many_digits_is_no_version(verified: Verify) -> None:
+    found = verified(node("n"), bound("a", "n", version="9" * 5000))
+    assert placements(found) == [("a", "same", Order.KNOWN)]
+
+
 def test_times_that_differ_are_the_order(verified: Verify) -> None:
     found = verified(LARGE, SMALL, bound("a", "small", 3), bound("b", "large", 2, cpu="4"))
     assert placements(found) == [("b", "same", Order.KNOWN), ("a", "same", Order.KNOWN)]

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec import field as struct_field
 
 from ksched_cli.api.core import Node, ObjectMeta, Pod, PodCondition
-from ksched_cli.api.object_facts import POD_SCHEDULED, is_terminal, parse_time, pod_key, pod_priority
+from ksched_cli.api.object_facts import POD_SCHEDULED, is_terminal, parse_time, pod_key, pod_priority, version_number
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
@@ -403,13 +403,8 @@ def _likely_order(placed: Placed) -> tuple[int, float, int, float, int, str]:
     bound, metadata = placed.bound, placed.pod.metadata
     within = bound.seconds if bound.exact else float("inf")
     created = parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
-    changed = version_of(metadata)
+    changed = version_number(metadata.resource_version)
     return bound.second, within, -pod_priority(placed.pod), created, changed, placed.key
-
-
-def version_of(metadata: ObjectMeta) -> int:
-    """The resource version as a number; 0 without one. Versions of one cluster count up."""
-    return int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
 
 
 def first_nodes(history: History, nodes: Sequence[Node]) -> list[Node]:

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ksched_cli.api.core import Node, Volume
-from ksched_cli.api.object_facts import parse_time
+from ksched_cli.api.object_facts import parse_time, version_number
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.verify.history import (
@@ -33,7 +33,6 @@ from ksched_cli.plan.verify.history import (
     Placed,
     ReplayAnswer,
     binding_seconds,
-    version_of,
 )
 from ksched_cli.plan.verify.results import Agreement, Checked, Order
 from ksched_cli.process import is_copy
@@ -321,9 +320,9 @@ class _LateNodes:
         ]
 
     def _changed_later(self, node: Node, step: BindingSecond) -> bool:
-        written = [version_of(each.pod.metadata) for each in step.tried]
+        written = [version_number(each.pod.metadata.resource_version) for each in step.tried]
         # A pod's version is that of its last change, which is after its binding.
-        if all(written) and version_of(node.metadata) > min(written):
+        if all(written) and version_number(node.metadata.resource_version) > min(written):
             return True
         return any(at >= step.second for at in _changes(node))
 

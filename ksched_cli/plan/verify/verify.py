@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from msgspec.structs import replace as changed
 
 from ksched_cli.api.core import Node, ObjectMeta, Pod
 from ksched_cli.api.object_facts import is_terminal, parse_time, pod_key
@@ -235,17 +234,17 @@ def _coverage(coverage: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _unplaced(pod: Pod) -> Pod:
-    return changed(
+    return replace(
         pod,
-        metadata=changed(pod.metadata, deletion_timestamp=None),
-        spec=changed(pod.spec, node_name=""),
-        status=changed(pod.status, phase="Pending", nominated_node_name=""),
+        metadata=replace(pod.metadata, deletion_timestamp=None),
+        spec=replace(pod.spec, node_name=""),
+        status=replace(pod.status, phase="Pending", nominated_node_name=""),
     )
 
 
 def _without_post_filter(configuration: SchedulerConfiguration) -> SchedulerConfiguration:
     none = PluginSet(disabled=(PluginRef("*"),))
     profiles = (
-        changed(profile, plugins=changed(profile.plugins, post_filter=none)) for profile in configuration.profiles
+        replace(profile, plugins=replace(profile.plugins, post_filter=none)) for profile in configuration.profiles
     )
-    return changed(configuration, profiles=tuple(profiles))
+    return replace(configuration, profiles=tuple(profiles))
