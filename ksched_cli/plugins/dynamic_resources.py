@@ -649,7 +649,7 @@ class DynamicResources(
         if pod_row is None:
             return
         current = cluster.pods.infos[pod_row].pod
-        if _claim_statuses(current) != statuses:
+        if current.status.node_allocatable_resource_claim_statuses != statuses:
             status = replace(current.status, node_allocatable_resource_claim_statuses=statuses)
             cluster.update_pod(pod_row, replace(current, status=status))
 
@@ -657,7 +657,9 @@ class DynamicResources(
         """Takes back what Reserve took. An allocation that PreBind made stays, without the pod as its consumer."""
         if not self._enabled or state is None:
             return
-        self._count_on_node(pod, () if row in state.node_claims else _claim_statuses(pod.pod))
+        self._count_on_node(
+            pod, () if row in state.node_claims else pod.pod.status.node_allocatable_resource_claim_statuses
+        )
         catalog = self.handle.cluster.catalog
         for _, original in state.pending:
             if original is not None:
@@ -692,10 +694,6 @@ class DynamicResources(
         known = [*state.claims, *([state.created] if state.created else [])]
         found = (catalog.get(ResourceClaim, each.metadata.name, each.metadata.namespace) for each in known)
         return [claim for claim in found if claim is not None]
-
-
-def _claim_statuses(pod: Pod) -> ClaimStatuses:
-    return pod.status.node_allocatable_resource_claim_statuses
 
 
 SPEC = Spec(plugins=(DynamicResources,), reasons=(DeviceReasons,), guide=DevicesGuide())
