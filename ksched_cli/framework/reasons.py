@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.json_patch import Operation, PodPatch
+from ksched_cli.errors import Level
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import Release
 
@@ -36,7 +37,7 @@ class ReasonCode(Struct, frozen=True):
     title: str
     meaning: str
     advice: tuple[str, ...]
-    level: str = "error"
+    level: Level = "error"
 
 
 class Reason(Struct, frozen=True, cache_hash=True):

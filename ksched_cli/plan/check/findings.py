@@ -22,7 +22,7 @@ from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.kubelet import kubelet_refusal
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.engine.decision import Decision
-from ksched_cli.errors import Level, counted, named
+from ksched_cli.errors import counted, named
 from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.check.results import Finding, Losses, RolloutStep, WorkloadCheck, is_of
 from ksched_cli.plan.check.workloads import (
@@ -366,18 +366,15 @@ class Findings:
 
     def _finding(self, case: Case) -> Finding:
         of = self._places.of_pod_field if case.of_pod else self._places.of
-        return Finding(
-            case.code.code,
-            case.code.name,
-            level_of(case.code),
-            case.code.title,
+        return Finding.of(
+            case.code,
             self._cases.label,
             self._message(case),
             of(self._item, case.path),
-            tuple(case.pods),
-            case.plugin,
-            case.reasons,
-            self._step,
+            pods=tuple(case.pods),
+            plugin=case.plugin,
+            reasons=case.reasons,
+            step=self._step,
         )
 
     def _message(self, case: Case) -> str:
@@ -449,7 +446,7 @@ class Findings:
     ) -> Finding:
         places, item = self._places, self._item
         place = places.of(item, ()) if path is None else places.of_pod_field(item, path)
-        return Finding(code.code, code.name, level_of(code), code.title, self._cases.label, text, place, pods)
+        return Finding.of(code, self._cases.label, text, place, pods=pods)
 
 
 def _case(cause: RejectionCause, pod: Pod, message: str) -> Case:
@@ -473,8 +470,3 @@ def _merged(cases: Iterable[tuple[str, Case]]) -> list[Case]:
 def _of(count: int, wanted: int) -> str:
     """`2 of 3 pods`. Pods that are recreated and evicted again are more than the wanted ones."""
     return counted(count, "pod") if count > wanted or count == wanted == 1 else f"{count} of {counted(wanted, 'pod')}"
-
-
-def level_of(code: ReasonCode) -> Level:
-    levels: dict[str, Level] = {"error": "error", "warning": "warning", "note": "note"}
-    return levels[code.level]

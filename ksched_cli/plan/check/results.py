@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_active, pod_key, uid_of_pod
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity, top_owner
 from ksched_cli.errors import Level, Problem, named
+from ksched_cli.framework.reasons import ReasonCode
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
@@ -139,7 +141,7 @@ def _finding(problem: Problem) -> Finding:
     message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
     message = f"{problem.path}: {message}" if problem.path else message
     place = SourcePlace(problem.source, problem.line)
-    return Finding(code.code, code.name, problem.level, code.title, "", message, place, about=problem.path)
+    return replace(Finding.of(code, "", message, place, about=problem.path), level=problem.level)
 
 
 def nothing_checked(manifests: Loaded, items: Sequence[Any], sources: Sequence[str], namespace: str) -> Problem:
@@ -177,6 +179,11 @@ class Finding(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     step: int = 0
     about: str = ""
+
+    @classmethod
+    def of(cls, code: ReasonCode, workload: str, message: str, place: SourcePlace, **more: Any) -> Finding:
+        """The finding with this code."""
+        return cls(code.code, code.name, code.level, code.title, workload, message, place, **more)
 
 
 class IgnoredFinding(Struct, frozen=True):

@@ -148,7 +148,7 @@ def _stale_entries(
     code, one = all_codes()[STALE_BASELINE], len(stale) == 1
     what = f"{len(stale)} {'entry matches' if one else 'entries match'} no finding: {named(sorted(stale), MOST_NAMED)}"
     text = f"{what} (--write-baseline writes the file again)"
-    return (Finding(code.code, code.name, "note", code.title, "", text, SourcePlace(accepted.baseline_source)),)
+    return (Finding.of(code, "", text, SourcePlace(accepted.baseline_source)),)
 
 
 def _every(check: Check) -> Iterator[Finding]:
