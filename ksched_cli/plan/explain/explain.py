@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import structs
 
 from ksched_cli.api.core import Namespace, Node, Pod
-from ksched_cli.api.object_facts import full_node_name
+from ksched_cli.api.object_facts import full_node_name, uid_of_pod
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
@@ -352,7 +352,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
     facts = _facts(subject, scheduler)
     if subject.pod.spec.scheduler_name not in scheduler.runtimes:
         return Explanation(**facts, standing="ignored"), {}
-    pod_row, runtime = scheduler.cluster.pods.row_of[subject.uid], scheduler.runtimes[subject.pod.spec.scheduler_name]
+    pod_row, runtime = _row_of(subject, scheduler), scheduler.runtimes[subject.pod.spec.scheduler_name]
     queue = scheduler.enqueue([pod_row] if subject.runs_on else None)
     if pod_row in queue.failed:
         outcome = PodOutcome(subject.key, "error", message=queue.failed[pod_row], scheduler=facts["scheduler"])
@@ -397,7 +397,7 @@ def _occupants(scheduler: Scheduler) -> Occupants:
 def _placed_with(subject: Subject, scheduler: Scheduler, plugin: str, weight: int) -> str:
     """The pod's node when a plugin of its profile weighs so much, for the pods before it as well."""
     scheduler.reweigh(subject.pod.spec.scheduler_name, plugin, weight)
-    pod_row = scheduler.cluster.pods.row_of[subject.uid]
+    pod_row = _row_of(subject, scheduler)
     queue = scheduler.enqueue([pod_row] if subject.runs_on else None)
     turn, _ = run_up_to(scheduler, queue, pod_row)
     decision = _decide(scheduler, turn, pod_row)
@@ -413,7 +413,7 @@ def _decide(scheduler: Scheduler, turn: Turn, pod_row: int) -> Decision:
 
 def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
     requests = requests_of(subject.pod, use_status=False)
-    info = scheduler.cluster.pods.infos[scheduler.cluster.pods.row_of[subject.uid]]
+    info = scheduler.cluster.pods.infos[_row_of(subject, scheduler)]
     return {
         "pod": subject.key,
         "asks": {name: amount_text(name, amount) for name, amount in requests.items() if amount},
@@ -423,6 +423,10 @@ def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
         "waiting": tuple(_why_not_running(subject)) if subject.runs_on else (),
         "nominated": subject.pod.status.nominated_node_name,
     }
+
+
+def _row_of(subject: Subject, scheduler: Scheduler) -> int:
+    return scheduler.cluster.pods.row_of[uid_of_pod(subject.pod)]
 
 
 def _why_not_running(subject: Subject) -> Iterator[str]:
@@ -470,16 +474,17 @@ def _with_what_else(
 ) -> tuple[ExplainedNode, ...]:
     """Nodes that no filter rejects and the cycle did: by an extender, or when the pod was about to be bound."""
     diagnosis, row_of = decision.diagnosis, scheduler.cluster.nodes.row_of
-
-    def with_status(node: ExplainedNode) -> ExplainedNode:
-        if node.rejections or diagnosis is None or diagnosis.pre_filter is not None:
-            return node
-        status = diagnosis.nodes.status(row_of[node.name])
-        if status.ok or not status.plugin:
-            return node
-        return ExplainedNode(node.name, (Rejection(status.plugin, status.code.go_name, status.reasons, {}),))
-
-    return tuple(with_status(node) for node in nodes)
+    if diagnosis is None or diagnosis.pre_filter is not None:
+        return tuple(nodes)
+    found = []
+    for node in nodes:
+        status = None if node.rejections else diagnosis.nodes.status(row_of[node.name])
+        if status is None or status.ok or not status.plugin:
+            found.append(node)
+        else:
+            own = Rejection(status.plugin, status.code.go_name, status.reasons, {})
+            found.append(ExplainedNode(node.name, (own,)))
+    return tuple(found)
 
 
 def _rejections(status: Status, detail: Mapping[str, Any], beside: bool) -> Iterator[Rejection]:

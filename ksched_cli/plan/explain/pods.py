@@ -271,11 +271,6 @@ class Subject(Struct, frozen=True):
         return pod_key(self.pod)
 
     @property
-    def uid(self) -> str:
-        """The name under which the scheduler has the pod."""
-        return self.pod.metadata.uid or self.key
-
-    @property
     def ends_with_namespace(self) -> bool:
         """Whether the namespace of the pod is being deleted."""
         namespace = self.loaded.get(Namespace, self.pod.metadata.namespace)
@@ -283,24 +278,16 @@ class Subject(Struct, frozen=True):
 
 
 def find_subject(loaded: Loaded, name: str) -> Subject:
-    """The pod that is named, or the first one of what is named."""
-    return as_pending(loaded, find_named_pods(loaded, name).pods[0])
-
-
-def as_pending(loaded: Loaded, pod: Pod) -> Subject:
-    """A pod that has a node is put into a copy of the cluster without it, as if it had just been made anew."""
+    """The pod that is named, or the first one of what is named. A pod that has a node is put into a copy of the cluster
+    without it, as if it had just been made anew; what is not changed is shared."""
+    pod = find_named_pods(loaded, name).pods[0]
     if not pod.spec.node_name:
         return Subject(loaded, pod)
-    bare = structs.replace(
-        pod, spec=structs.replace(pod.spec, node_name=""), status=structs.replace(pod.status, nominated_node_name="")
-    )
-    return Subject(with_object(loaded, pod, bare), bare, pod.spec.node_name)
-
-
-def with_object(loaded: Loaded, old: Pod, new: Pod) -> Loaded:
-    """A copy in which one pod stands in the other's place; what is not changed is shared."""
-    pods = [new if each is old else each for each in loaded.of(Pod)]
-    return structs.replace(loaded, objects={**loaded.objects, Pod: pods}, _places={})
+    spec, status = structs.replace(pod.spec, node_name=""), structs.replace(pod.status, nominated_node_name="")
+    bare = structs.replace(pod, spec=spec, status=status)
+    pods = [bare if each is pod else each for each in loaded.of(Pod)]
+    copy = structs.replace(loaded, objects={**loaded.objects, Pod: pods}, _places={})
+    return Subject(copy, bare, pod.spec.node_name)
 
 
 class _WithMissingPods(Edit, Struct, frozen=True):
