@@ -238,11 +238,8 @@ def _promise(fix: Fix) -> str:
     promise = fix.promise
     if promise is None or promise.of <= 1:
         return fix.node
-    return (
-        f"{promise.pods} of {promise.of} pods have a node, this one {fix.node}"
-        if fix.node
-        else (f"{promise.pods} of {promise.of} pods have a node")
-    )
+    own = f", this one {fix.node}" if fix.node else ""
+    return f"{promise.pods} of {promise.of} pods have a node{own}"
 
 
 def _costs(fix: Fix) -> str:
@@ -259,9 +256,7 @@ def _fix_lines(fix: Fix) -> Iterator[Line]:
     """The lines of the manifest if the pod comes from one, else the commands."""
     if fix.note:
         yield Line(f"{fix.note}.", aside=True)
-    for text in map(str, fix.manifest):
-        yield Line(text, copied=True)
-    for text in fix.commands:
+    for text in (*map(str, fix.manifest), *fix.commands):
         yield Line(text, copied=True)
 
 

@@ -119,10 +119,10 @@ def _verdict(found: SimulationDocument, counts: Counter[str]) -> tuple[str, str,
         (len(found.gated), "held back"),
         (len(found.ignored), "of other schedulers"),
     )
-    total = len(found.pods) + len(found.gated) + len(found.ignored) + len(found.refused)
     gone = [f"{counted(len(found.deleted), 'running pod')} deleted"] if found.deleted else []
     verdict, *details = [*bad, *good] or ["none"]
     tone: Tone = "bad" if bad else "warn" if counts["preempts"] or found.gated else "good"
+    total = found.total
     return counted(total, "pending pod") if total else "pending pods", verdict, tone, [*details, *gone]
 
 
@@ -160,10 +160,9 @@ def _unread_kinds(found: SimulationDocument) -> Iterator[Line]:
 
 
 def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
-    total = len(found.pods) + len(found.gated) + len(found.ignored) + len(found.refused)
     failing = found.failing
     figures = [
-        counting(total, "pending pod"),
+        counting(found.total, "pending pod"),
         Figure("scheduled", f"{counts['scheduled']:,}", "good" if counts["scheduled"] else "plain"),
         Figure("no node", f"{failing:,}", "bad" if failing else "plain"),
     ]

@@ -48,6 +48,11 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     names: Sequence[str] = ()
 
     @property
+    def total(self) -> int:
+        """The number of pending pods."""
+        return len(self.pods) + len(self.gated) + len(self.ignored) + len(self.refused)
+
+    @property
     def provisioned(self) -> int:
         """The number of pods that a node of the autoscaler takes."""
         return sum(bool(self.place(each)) for each in self.pods) if self.places else 0
