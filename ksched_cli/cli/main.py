@@ -215,9 +215,8 @@ def _invoke(arguments: list[str]) -> object:
     arguments = [_as_pflag(each) for each in arguments]
     if not any(each.startswith(("-o", "--output")) for each in arguments):
         return _called(arguments)
-    from ksched_cli.cli.templates import captured, find_template, spelled
+    from ksched_cli.cli.templates import captured, find_template
 
-    arguments = spelled(arguments)
     template = find_template(arguments)
     if template is None:
         return _called(arguments)

@@ -41,11 +41,6 @@ class Template(Struct, frozen=True):
         sys.stdout.write(shown)
 
 
-def spelled(arguments: Sequence[str]) -> list[str]:
-    """kubectl reads -o=json as -o json."""
-    return [each if each[:3] != f"{_SHORT}=" else f"{_LONG}={each[3:]}" for each in arguments]
-
-
 def find_template(arguments: Sequence[str]) -> Template | None:
     """The template that -o names, if it names one."""
     if arguments[0] == "snapshot":
