@@ -9,8 +9,9 @@ import pytest
 
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.plan.run.coverage import MissingKinds, job_gaps, with_manifest_gaps
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
-from tests.builders import PodBuilder, loaded_of, make_pod, owned
+from tests.builders import PodBuilder, loaded_of, make_node, make_pod, owned
 
 CLAIM = {"name": "d", "persistentVolumeClaim": {"claimName": "c"}}
 TERM = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}]
@@ -105,3 +106,19 @@ def test_kinds_of_manifests_that_are_not_checked() -> None:
     one.unknown.update({"v1/Secret": 2, "rbac/Role": 1})
     two.unknown.update({"v1/Secret": 1})
     assert with_manifest_gaps({}, one, two, gaps=()) == {"manifestsNotChecked": {"rbac/Role": 1, "v1/Secret": 3}}
+
+
+@pytest.mark.parametrize(
+    ("ready", "pod", "nodes"),
+    [
+        pytest.param("Unknown", "lost", ["node lost"], id="silent"),
+        pytest.param("Unknown", "n", [], id="silent and empty"),
+        pytest.param("False", "lost", [], id="its kubelet reports"),
+    ],
+)
+def test_a_node_whose_kubelet_is_silent_is_named(ready: str, pod: str, nodes: list[str]) -> None:
+    lost = make_node("lost").status(
+        conditions=[{"type": "DiskPressure", "status": "Unknown"}, {"type": "Ready", "status": ready}]
+    )
+    found = Simulator.load(lost.doc(), make_node("n").doc(), make_pod("p").on(pod).doc()).simulate().coverage
+    assert [text.partition(":")[0] for text in found.get("nodesNotModelled", ())] == nodes

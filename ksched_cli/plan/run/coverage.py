@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.workloads import CronJob, Job, PodGroup
 from ksched_cli.config.model import extender_name, not_called
@@ -48,6 +48,11 @@ def coverage_of(
         more = f" and {len(autoscalers) - 1} more" if len(autoscalers) > 1 else ""
         text = f"{autoscalers[0]}{more}: no input has metrics, so that replicas between the bounds stay"
         coverage["autoscalersNotModelled"] = [text]
+    if silent := _silent_nodes(loaded):
+        coverage["nodesNotModelled"] = [
+            f"{named(silent)}: no kubelet reports (Ready is Unknown), but deleted pods go after their grace period, "
+            "and no pod is evicted after its tolerationSeconds"
+        ]
     jobs = job_gaps(loaded)
     if jobs:
         coverage["jobsNotModelled"] = jobs
@@ -64,6 +69,18 @@ def coverage_of(
         coverage["extendersNotCalled"] = [extender_name(each) for each in scheduler.extenders_skipped]
         coverage["extendersCouldChange"] = [not_called(each) for each in scheduler.extenders_skipped]
     return coverage
+
+
+def _silent_nodes(loaded: Loaded) -> list[str]:
+    """The nodes with pods whose kubelets have stopped to report. Every kubelet of a run works."""
+    silent = {
+        node.metadata.name
+        for node in loaded.of(Node)
+        for each in node.status.conditions
+        if each.status == "Unknown" and each.type == "Ready"
+    }
+    found = {pod.spec.node_name for pod in loaded.of(Pod) if pod.spec.node_name in silent} if silent else ()
+    return [f"node {name}" for name in sorted(found)]
 
 
 def _with_claims(loaded: Loaded) -> list[str]:

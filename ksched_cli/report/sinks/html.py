@@ -174,6 +174,7 @@ _WORDS = {
     "missing": "Kinds that the cluster did not show",
     "admissionNotModelled": "Admission that is not modelled",
     "autoscalersNotModelled": "Autoscaling that is not modelled",
+    "nodesNotModelled": "Nodes whose state is not modelled",
     "jobsNotModelled": "Fields of Jobs that are not modelled",
     "podGroupsNotModelled": "Rules of pod groups that are not modelled",
     "claimsNotRead": "Claims that this version does not read",

@@ -127,6 +127,7 @@ def omissions(coverage: Mapping[str, Any]) -> list[str]:
     found += [f"{kind} ({reason})" for kind, reason in coverage.get("missing", {}).items()]
     found += coverage.get("admissionNotModelled", ())
     found += coverage.get("autoscalersNotModelled", ())
+    found += coverage.get("nodesNotModelled", ())
     found += coverage.get("jobsNotModelled", ())
     found += coverage.get("podGroupsNotModelled", ())
     found += coverage.get("claimsNotRead", ())
