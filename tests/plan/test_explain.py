@@ -23,6 +23,7 @@ from tests.builders import PodBuilder, make_node, make_pod, owned
 from tests.clusters import clusters
 from tests.lanes import examples
 from tests.plan.explaining import explained, why
+from tests.pod_groups import GATES_OF_MINOR, group, member
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -491,6 +492,15 @@ def test_all_plugins_that_reject_a_node_are_named() -> None:
     cluster = [node("n1").cordoned().taint("gpu").obj(), make_pod("p").requests(cpu="9").selector(disk="ssd").obj()]
     names = ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"]
     assert why(explained(cluster, "p")) == {"n1": names}
+
+
+def test_a_pod_is_held_back_with_another_pod_of_its_group() -> None:
+    """No plugin holds the pod itself back: the reason is that of the group."""
+    items = [node("n1").obj(), group(min_count=2), member("p").obj(), member("q").gate("wait").obj()]
+    found = explained(items, "p", kube_version="1.37", feature_gates=GATES_OF_MINOR["1.37"])
+    (held,) = [each for each in found.pre_enqueue if each.rejects]
+    assert (found.standing, held.plugin) == ("gated", "SchedulingGates")
+    assert "default/q" in " ".join(held.reasons)
 
 
 # Plugins of one's own
