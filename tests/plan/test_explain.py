@@ -497,10 +497,11 @@ def test_all_plugins_that_reject_a_node_are_named() -> None:
 def test_a_pod_is_held_back_with_another_pod_of_its_group() -> None:
     """No plugin holds the pod itself back: the reason is that of the group."""
     items = [node("n1").obj(), group(min_count=2), member("p").obj(), member("q").gate("wait").obj()]
-    found = explained(items, "p", kube_version="1.37", feature_gates=GATES_OF_MINOR["1.37"])
-    (held,) = [each for each in found.pre_enqueue if each.rejects]
-    assert (found.standing, held.plugin) == ("gated", "SchedulingGates")
-    assert "default/q" in " ".join(held.reasons)
+    for pod in ("p", "q"):
+        found = explained(items, pod, kube_version="1.37", feature_gates=GATES_OF_MINOR["1.37"])
+        (held,) = [each for each in found.pre_enqueue if each.rejects]
+        assert (found.standing, held.plugin) == ("gated", "SchedulingGates")
+        assert ("default/q" in " ".join(held.reasons)) == (pod == "p")
 
 
 # Plugins of one's own
