@@ -95,8 +95,6 @@ class Timings:
 
     def __iter__(self) -> Iterator[tuple[str, str, Spent]]:
         """(extension point, plugin, what it took), points and plugins in the order of their first call."""
-        points = dict.fromkeys(point for point, _ in self._spent)
-        for wanted in points:
-            for (point, plugin), spent in self._spent.items():
-                if point == wanted:
-                    yield point, plugin, spent
+        points = list(dict.fromkeys(point for point, _ in self._spent))
+        for (point, plugin), spent in sorted(self._spent.items(), key=lambda each: points.index(each[0][0])):
+            yield point, plugin, spent

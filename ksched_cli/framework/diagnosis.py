@@ -156,13 +156,8 @@ class NodeStatuses:
 
     def rows_with(self, code: Code) -> RowColumn:
         """NodesForStatusCode: rows of that code, absent ones by their common status."""
-        return self.once(code, lambda: self._rows_with(code))
-
-    def _rows_with(self, code: Code) -> RowColumn:
-        matching = (self.codes == int(code)) & ~self.absent
-        if self.absent_status.code is code:
-            matching |= self.absent
-        return np.nonzero(matching)[0]
+        there = self.absent_status.code is code
+        return self.once(code, lambda: np.where(self.absent, there, self.codes == int(code)).nonzero()[0])
 
     def unschedulable_plugins(self) -> frozenset[str]:
         found: frozenset[str] | None = self._summed_up.get("plugins")

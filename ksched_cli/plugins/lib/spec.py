@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import Plugin
-from ksched_cli.framework.reasons import ReasonKind, ReasonTable, RejectionGuide
+from ksched_cli.framework.reasons import Reason, ReasonKind, ReasonTable, RejectionGuide
 
 
 class Spec(Struct, frozen=True, kw_only=True):
@@ -22,6 +22,14 @@ class Spec(Struct, frozen=True, kw_only=True):
     reasons: tuple[type[ReasonTable], ...] = ()
     guide: RejectionGuide = field(default_factory=RejectionGuide)
     narrowing: ReasonKind | None = None
+
+
+class ReasonError(Exception):
+    """Something that the pod names cannot be used, for this reason."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 def shortage(requested: int, used: int, allocatable: int) -> dict[str, Any]:

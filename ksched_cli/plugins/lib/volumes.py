@@ -25,6 +25,7 @@ from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.plugins.lib.spec import ReasonError
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -107,17 +108,11 @@ class LimitReasons(ReasonTable):
     too_many_volumes = ReasonKind("node(s) exceed max volume count", _TOO_MANY_VOLUMES)
 
 
-class _ClaimProblem(Exception):
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.text)
-        self.reason = reason
-
-
-class MissingClaim(_ClaimProblem):
+class MissingClaim(ReasonError):
     """A claim that the pod cannot run without."""
 
 
-class UnusableClaim(_ClaimProblem):
+class UnusableClaim(ReasonError):
     """A claim without a name, or the claim of an ephemeral volume that was made for another pod."""
 
 

@@ -34,6 +34,7 @@ from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_info import is_extended, is_scalar
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
+from ksched_cli.plugins.lib.spec import ReasonError
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import HELD_SHARES_TAKE_COUNTERS, REFUSED_DEVICES_ARE_FORGOTTEN
 from ksched_cli.releases.plugin_names import DYNAMIC_RESOURCES
@@ -289,12 +290,8 @@ PoolID = tuple[str, str]
 Capacity = dict[str, Fraction]
 
 
-class ClaimError(Exception):
+class ClaimError(ReasonError):
     """A claim that cannot be used."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.text)
-        self.reason = reason
 
 
 def claim_name(pod: Pod, reference: PodResourceClaim) -> tuple[str | None, bool]:

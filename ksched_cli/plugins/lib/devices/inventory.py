@@ -343,18 +343,20 @@ class ConsumedCounters:
     def take(self, pool: Pool, device: Device) -> bool:
         """checkAvailableCounters: False, and nothing taken, where any counter of the pool would be overdrawn."""
         available = self._available.of(pool)
-        consumed = self._pools.setdefault(self._available.key_of(pool), {})
-        for key, amount in consumption_of(device):
-            consumed[key] = consumed.get(key, Fraction(0)) + amount
+        consumed = self._add(pool, device, 1)
         if any(limit < consumed.get(key, 0) for key, limit in available.items()):
             self.give_back(pool, device)
             return False
         return True
 
     def give_back(self, pool: Pool, device: Device) -> None:
+        self._add(pool, device, -1)
+
+    def _add(self, pool: Pool, device: Device, sign: int) -> Counters:
         consumed = self._pools.setdefault(self._available.key_of(pool), {})
         for key, amount in consumption_of(device):
-            consumed[key] = consumed.get(key, Fraction(0)) - amount
+            consumed[key] = consumed.get(key, Fraction(0)) + sign * amount
+        return consumed
 
 
 def consumption_of(device: Device) -> list[tuple[CounterKey, Fraction]]:
