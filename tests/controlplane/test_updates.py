@@ -65,6 +65,11 @@ def suspended(*, image: str = "i", status: dict[str, Any] | None = None, **pod: 
     return job(spec={"suspend": True, "template": made}, **({"status": status} if status else {}))
 
 
+def stored(document: dict[str, Any]) -> dict[str, Any]:
+    """The object as the API server prints it: what it lacks is not set."""
+    return {**document, "metadata": {**document["metadata"], "uid": "u", "resourceVersion": "7"}}
+
+
 STARTED = {"startTime": "2026-01-31T12:00:00Z"}
 AT_REST = {**STARTED, "conditions": [{"type": "Suspended", "status": "True"}]}
 SSD, HDD = {"nodeSelector": {"disk": "ssd"}}, {"nodeSelector": {"disk": "hdd"}}
@@ -136,6 +141,12 @@ REFUSED = [
         suspended(affinity=spread_over("rack")),
         JOB_IS_FIXED,
         id="pod affinity of a suspended Job",
+    ),
+    pytest.param(
+        stored(suspended()),
+        suspended(affinity=spread_over("zone")),
+        JOB_IS_FIXED,
+        id="a first pod affinity of a suspended Job",
     ),
     pytest.param(
         suspended(status=STARTED, **HDD), suspended(**SSD), JOB_IS_FIXED, id="a Job whose suspension is not done yet"
@@ -216,6 +227,9 @@ def test_a_refused_update_ends_every_command(
             suspended(affinity=on_disk("hdd")),
             id="node affinity of a suspended Job",
         ),
+        pytest.param(
+            stored(suspended()), suspended(affinity=on_disk("ssd")), id="a first node affinity of a suspended Job"
+        ),
         pytest.param(suspended(), suspended(tolerations=[{"operator": "Exists"}]), id="tolerations of a suspended Job"),
         pytest.param(suspended(status=AT_REST, **HDD), suspended(**SSD), id="a Job whose suspension is done"),
         pytest.param(claim("1Gi"), claim("2Gi"), id="a larger claim"),
@@ -235,6 +249,10 @@ def service(**spec: Any) -> dict[str, Any]:
         "metadata": {"name": "w", "namespace": "default"},
         "spec": {"type": "ClusterIP", "ports": [{"port": 80}], **spec},
     }
+
+
+def balanced(name: str) -> dict[str, Any]:
+    return service(type="LoadBalancer", loadBalancerClass=name)
 
 
 def volume(**spec: Any) -> dict[str, Any]:
@@ -263,6 +281,8 @@ SOURCE = "Forbidden: spec.persistentvolumesource is immutable after creation"
         pytest.param(LIVE_SERVICE, service(), "", id="no address"),
         pytest.param(LIVE_SERVICE, service(clusterIP="10.0.0.2"), "may not change once set", id="another address"),
         pytest.param(LIVE_SERVICE, service(clusterIP="None"), "may not change once set", id="headless"),
+        pytest.param(balanced("a.b/c"), balanced("a.b/c"), "", id="the class of a load balancer"),
+        pytest.param(balanced("a.b/c"), balanced("a.b/d"), "may not change once set", id="another class"),
         pytest.param(volume(nfs=NFS), volume(nfs=NFS, mountOptions=["hard"]), "", id="mount options"),
         pytest.param(volume(nfs=NFS), volume(nfs=OTHER_NFS), SOURCE, id="another server"),
         pytest.param(volume(nfs=NFS), volume(hostPath={"path": "/x"}), SOURCE, id="another source"),
@@ -288,11 +308,6 @@ def test_fields_of_services_volumes_and_runtime_classes(
     shown = " ".join("".join(capsys.readouterr()).split())
     assert ((code, text in shown) == (2, True)) if text else code == 0
     assert "first value must match" not in shown
-
-
-def stored(document: dict[str, Any]) -> dict[str, Any]:
-    """The object as the API server prints it: what it lacks is not set."""
-    return {**document, "metadata": {**document["metadata"], "uid": "u", "resourceVersion": "7"}}
 
 
 def running(**spec: Any) -> dict[str, Any]:
