@@ -75,7 +75,9 @@ def test_the_document_has_timeline_and_final(cluster: str, output: str, ksched: 
 
 def test_names(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
     run(["simulate", "--from", cluster, "--settle", "-o", "name"])
-    assert "pod/shop/urgent\tnode/east-1" in capsys.readouterr().out.splitlines()
+    rows = capsys.readouterr().out.splitlines()
+    assert "pod/shop/urgent\tnode/east-1" in rows
+    assert "pod/shop/web-abc\t-" not in rows, "it is deleted"
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_kinds_of_manifests_that_are_not_checked() -> None:
     ("ready", "pod", "nodes"),
     [
         pytest.param("Unknown", "lost", ["node lost"], id="silent"),
-        pytest.param("Unknown", "n", [], id="silent and empty"),
+        pytest.param("Unknown", "n", [], id="silent, with a pod of a DaemonSet"),
         pytest.param("False", "lost", [], id="its kubelet reports"),
     ],
 )
@@ -120,5 +120,6 @@ def test_a_node_whose_kubelet_is_silent_is_named(ready: str, pod: str, nodes: li
     lost = make_node("lost").status(
         conditions=[{"type": "DiskPressure", "status": "Unknown"}, {"type": "Ready", "status": ready}]
     )
-    found = Simulator.load(lost.doc(), make_node("n").doc(), make_pod("p").on(pod).doc()).simulate().coverage
+    daemon = owned(make_pod("logs").on("lost"), "DaemonSet", "logs", apiVersion="apps/v1").doc()
+    found = Simulator.load(lost.doc(), make_node("n").doc(), make_pod("p").on(pod).doc(), daemon).simulate().coverage
     assert [text.partition(":")[0] for text in found.get("nodesNotModelled", ())] == nodes

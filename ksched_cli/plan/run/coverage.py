@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Node, Pod, controller_of
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.workloads import CronJob, Job, PodGroup
 from ksched_cli.config.model import extender_name, not_called
@@ -72,14 +72,16 @@ def coverage_of(
 
 
 def _silent_nodes(loaded: Loaded) -> list[str]:
-    """The nodes with pods whose kubelets have stopped to report. Every kubelet of a run works."""
+    """The nodes with pods, of DaemonSets aside, whose kubelets have stopped to report. Every kubelet of a run works."""
     silent = {
         node.metadata.name
         for node in loaded.of(Node)
         for each in node.status.conditions
         if each.status == "Unknown" and each.type == "Ready"
     }
-    found = {pod.spec.node_name for pod in loaded.of(Pod) if pod.spec.node_name in silent} if silent else ()
+    there = [pod for pod in loaded.of(Pod) if pod.spec.node_name in silent] if silent else []
+    owners = ((pod, controller_of(pod.metadata)) for pod in there)
+    found = {pod.spec.node_name for pod, owner in owners if owner is None or owner.kind != "DaemonSet"}
     return [f"node {name}" for name in sorted(found)]
 
 

@@ -171,7 +171,7 @@ def view(found: ExplanationDocument) -> View:
         verdict,
         tone,
         [f"{feasible} of {whole} nodes fit"] if tried else [],
-        node=found.runs_on or found.node or found.nominated_node,
+        node=found.runs_on or (found.node or found.nominated_node if found.standing != "gated" else ""),
         notes=notes,
         figures=figures,
         sections=[

@@ -87,7 +87,7 @@ def view(found: SettledDocument) -> View:
             *simulate.timings(found),
             zone_bars(found.node_table),
         ],
-        rows=sorted(pod_and_node(each["pod"], each.get("node", "")) for each in moved),
+        rows=sorted(pod_and_node(each["pod"], each.get("node", "")) for each in moved if each["state"] != "gone"),
         omitted=omissions(found.coverage),
         nodes=nodes_of(found.node_table),
     )

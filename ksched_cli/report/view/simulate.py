@@ -207,7 +207,8 @@ def _table(found: SimulationDocument) -> Table:
             rows.append((name, previous if of == previous else of, *rows[-1][2:]))
         else:
             result, node, why = result_of(each, place_of, leads=leads)
-            rows.append((name, copies_of(name), result, node, f"{each.feasible_nodes}/{each.total_nodes}", why))
+            fit = f"{each.feasible_nodes}/{each.total_nodes}" if each.result != "skipped" else ""
+            rows.append((name, copies_of(name), result, node, fit, why))
         before = None if place_of else each
     return Table(shown, rows, rows_are="pod", few=_MANY, copies=True)
 
