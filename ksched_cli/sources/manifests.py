@@ -47,6 +47,7 @@ class _New:
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
         self._strict, self._scales_to_zero = given.strict, given.scales_to_zero
+        self._compares = given.compares_tolerations
         self._autoscalers = {each.label: each for each in given.autoscalers}
         self._minor = DEFAULT.minor if given.minor is None else given.minor
 
@@ -83,9 +84,8 @@ class _New:
             known = each.having is not None and not change
             if inner in reported or known or (each.is_unknown and not self._strict):
                 continue
-            if not has_rule(each.since, each.until, self._minor) or (
-                each.since and self._is_kept(document, label, each.path)
-            ):
+            is_kept = bool(each.since) and self._is_kept(document, label, each.path)
+            if is_kept or (each.gate and self._compares) or not has_rule(each.since, each.until, self._minor):
                 continue
             if not each.is_unknown:
                 reported.add(inner)

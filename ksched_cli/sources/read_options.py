@@ -31,8 +31,8 @@ class ManifestReading(Struct, frozen=True):
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
     render `kustomizations`, and `charts` with the files of `values`. Without `strict` unknown fields are ignored.
     `server_side` and `force_conflicts` are those of kubectl apply. `minor` is that of the API server, None if it is not
-    known, `scales_to_zero` its gate HPAScaleToZero and `checks_admin_access` its gate DRAAdminAccess. `autoscalers` are
-    those of the cluster."""
+    known. Of its gates, `scales_to_zero` is HPAScaleToZero, `compares_tolerations` TaintTolerationComparisonOperators,
+    and `checks_admin_access` DRAAdminAccess. `autoscalers` are those of the cluster."""
 
     namespace: str = ""
     recursive: bool = False
@@ -51,6 +51,7 @@ class ManifestReading(Struct, frozen=True):
     force_conflicts: bool = False
     minor: int | None = None
     scales_to_zero: bool = True
+    compares_tolerations: bool = False
     checks_admin_access: bool = True
     autoscalers: Sequence[Autoscaler] = ()
 

@@ -80,13 +80,15 @@ def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manif
     own = {each.metadata.name: manifests.origins[id(each)] for each in manifests.of(Namespace)}
     if level == "warning":
         known |= own.keys()
-    for item in in_order(manifests) if names else ():
-        if isinstance(item, Namespace):
-            known.add(item.metadata.name)
-        namespace = item.metadata.namespace if type(item) not in CLUSTER_SCOPED else ""
+    made = {id(each): each.metadata.name for each in manifests.of(Namespace)}
+    items = (item for items in manifests.objects.values() for item in items if type(item) not in CLUSTER_SCOPED)
+    needed = {id(item): item.metadata.namespace for item in items}
+    needed |= {id(account): namespace for (namespace, _), account in manifests.accounts.items()}
+    for identity, origin in manifests.origins.items() if names else ():
+        known.add(made.get(identity, ""))
+        namespace = needed.get(identity, "")
         if namespace and namespace not in known:
             known.add(namespace)
-            origin = manifests.origins[id(item)]
             if namespace in own:
                 text = f"namespace {namespace} comes later, in {own[namespace].source}"
                 hint = "kubectl applies objects in this order: name the file of the Namespace first"

@@ -452,9 +452,9 @@ TWINS = {
         annotated(OLD_APPARMOR, "unconfined", securityContext={"appArmorProfile": {"type": "Unconfined"}}),
     ),
     "a secret without its namespace": (
-        volume(csi={"driver": "d", "volumeHandle": "h", "nodeStageSecretRef": {"name": "s"}}),
-        "spec.csi.nodeStageSecretRef.namespace",
-        volume(csi={"driver": "d", "volumeHandle": "h", "nodeStageSecretRef": {"name": "s", "namespace": "n"}}),
+        volume(csi={"driver": "d", "volumeHandle": "h", "nodePublishSecretRef": {"name": "s"}}),
+        "spec.csi.nodePublishSecretRef.namespace",
+        volume(csi={"driver": "d", "volumeHandle": "h", "nodePublishSecretRef": {"name": "s", "namespace": "n"}}),
     ),
     "a secret without a name": (
         pod(volumes=[{"name": "a", "csi": {"driver": "d", "nodePublishSecretRef": {}}}]),

@@ -151,7 +151,7 @@ spec(
     True,
 )
 spec("toler", "tolerations: [{key: a, operator: Exists, value: b}]", True)
-spec("toler Gt", "tolerations: [{key: a, operator: Gt, value: '5', effect: NoSchedule}]", False)
+spec("toler Gt", "tolerations: [{key: a, operator: Gt, value: '5', effect: NoSchedule}]", True)
 spec("toler secs", "tolerations: [{key: a, operator: Exists, tolerationSeconds: 5}]", True)
 spec("grace neg ok", "terminationGracePeriodSeconds: -1", False)
 spec("ads 0", "activeDeadlineSeconds: 0", True)
@@ -551,18 +551,59 @@ def test_autoscalers_name_what_they_scale_by_group_since_1_34(
         assert field in ksched(*command, *version, code=2 if field else 0).out
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "refused"),
-    [("1web", "1.35", True), ("1web", "1.36", False), ("web1", "1.35", False), ("Web", "1.36", True)],
+def of_service(fields: str, name: str = "s") -> str:
+    return f"{{apiVersion: v1, kind: Service, metadata: {{name: {name}}}, spec: {{ports: [{{port: 80}}], {fields}}}}}"
+
+
+def of_pod(fields: str) -> str:
+    return (
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{{name: c, image: i}}], {fields}}}}}"
+    )
+
+
+BUNDLE = "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: p}}]}}]"
+LESS = "tolerations: [{key: a, operator: Lt, value: '5'}]"
+COMPARES = ("--feature-gates", "TaintTolerationComparisonOperators=true")
+PODS = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}"
+SET = (
+    "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {selector: {matchLabels: {a: b}}, "
+    f"updateStrategy: {{rollingUpdate: {{maxUnavailable: 0}}}}, {PODS}}}}}"
 )
-def test_names_of_services_may_begin_with_a_digit_since_1_36(
-    name: str, version: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+
+
+@pytest.mark.parametrize(
+    ("manifest", "version", "options", "refused"),
+    [
+        pytest.param(of_service("", "1web"), "1.35", (), True, id="a digit first in 1.35"),
+        pytest.param(of_service("", "1web"), "1.36", (), False, id="a digit first in 1.36"),
+        pytest.param(of_service("", "web1"), "1.35", (), False, id="a digit last"),
+        pytest.param(of_service("", "Web"), "1.36", (), True, id="a capital"),
+        pytest.param(of_service("externalIPs: [1.2.3.04]"), "1.35", (), False, id="leading zeros in 1.35"),
+        pytest.param(of_service("externalIPs: [1.2.3.04]"), "1.36", (), True, id="leading zeros in 1.36"),
+        pytest.param(of_service("externalIPs: [1.2.3.4.5]"), "1.35", (), True, id="no address"),
+        pytest.param(of_pod("hostAliases: [{ip: 1.2.3.04}]"), "1.35", (), False, id="an alias in 1.35"),
+        pytest.param(of_pod("hostAliases: [{ip: 1.2.3.04}]"), "1.37", (), True, id="an alias in 1.37"),
+        pytest.param(of_pod("dnsConfig: {nameservers: ['::ffff:1.2.3.4']}"), "1.36", (), True, id="a name server"),
+        pytest.param(of_pod(BUNDLE), "1.36", (), False, id="a trust bundle in 1.36"),
+        pytest.param(of_pod(BUNDLE), "1.37", (), True, id="a trust bundle in 1.37"),
+        pytest.param(of_pod(LESS), "1.36", (), True, id="Lt"),
+        pytest.param(of_pod(LESS), "1.36", COMPARES, False, id="Lt with its gate"),
+        pytest.param(SET, "1.36", (), False, id="maxUnavailable 0 in 1.36"),
+        pytest.param(SET, "1.37", (), True, id="maxUnavailable 0 in 1.37"),
+    ],
+)
+def test_minors_and_gates_decide(
+    manifest: str,
+    version: str,
+    options: tuple[str, ...],
+    refused: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    spec = {"ports": [{"port": 80}]}
-    write_list(Path("m.json"), {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec})
-    write_list(Path("c.json"), make_node("n"))
-    command = ["check", "--from", "c.json", "-f", "m.json", "--allow-empty", "--kube-version", version]
+    Path("m.yaml").write_text(f"---\n{manifest}")
+    write_list(Path("c.json"), make_node("n").allocatable(cpu="4", memory="4Gi", pods=10))
+    command = ["check", "--from", "c.json", "-f", "m.yaml", "--allow-empty", "--kube-version", version, *options]
     assert run(command) == (2 if refused else 0)
 
 

@@ -213,11 +213,6 @@ GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
             id="replicas without number",
         ),
         pytest.param(
-            workload("DaemonSet", selector={"matchLabels": {"app": "w"}}),
-            "DaemonSet default/w: spec.template: Required value",
-            id="no template",
-        ),
-        pytest.param(
             workload("Job", template={"spec": {"restartPolicy": "Never"}}),
             "Job default/w: spec.template.spec.containers: Required value",
             id="no containers",
@@ -277,13 +272,15 @@ def test_all_mistakes_at_once_with_their_lines(tmp_path: Path) -> None:
 
 def test_a_namespace_that_is_not_there(tmp_path: Path) -> None:
     items = [make_pod(name, space).doc() for name, space in (("a", "shop"), ("b", "new"), ("c", "gone"), ("d", "lost"))]
-    loaded, _ = applied(tmp_path, [NODE, namespace("shop")], *items, namespace("new"))
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "far"}}
+    loaded, _ = applied(tmp_path, [NODE, namespace("shop")], *items, namespace("new"), account)
     shown = [each.replace(f"{tmp_path}/", "").removeprefix("m.json").partition(" (")[0] for each in loaded.warnings]
     assert shown == [
         # The manifest of the namespace comes too late: kubectl applies one object after the other.
         ":2: namespace new comes later, in m.json",
         ":3: the input has no namespace gone",
         ":4: the input has no namespace lost",
+        ":6: the input has no namespace far",
     ]
     assert len(pods(loaded)) == 4
 

@@ -42,6 +42,9 @@ _CONFIG_KEY = re.compile("[-._a-zA-Z0-9]+")
 _PERCENT = re.compile("[0-9]+%", re.ASCII)
 _LONGEST_LABEL, _LONGEST_PORT_NAME = 63, 15
 _MOST_ANNOTATIONS = 256 * 1024
+# The first minor that has the gate StrictIPCIDRValidation on.
+_STRICT_ADDRESSES = 36
+_NO_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 Problems: TypeAlias = Sequence[str]
 
@@ -163,10 +166,8 @@ def ip(text: str) -> list[str]:
     return []
 
 
-def plain_ip(text: str) -> list[str]:
-    """IsValidIPForLegacyField and ValidateNonSpecialIP."""
-    if found := ip(text):
-        return found
+def special_ip(text: str) -> list[str]:
+    """ValidateNonSpecialIP."""
     address = parse_ip(text)
     is_local_multicast = address in ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
     rules = (
@@ -176,17 +177,6 @@ def plain_ip(text: str) -> list[str]:
         (is_local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
     )
     return [problem for is_wrong, problem in rules if is_wrong]
-
-
-def cidr(text: str) -> list[str]:
-    """IsValidCIDR."""
-    try:
-        if "/" in text:
-            ip_network(text.strip(), strict=False)
-            return []
-    except ValueError:
-        pass
-    return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
 
 
 # Checks
@@ -263,6 +253,40 @@ def always(field: str, default: Any, inner: Check) -> Check:
     return check
 
 
+def address(value: str, path: Path) -> Errors:
+    """IsValidIPForLegacyField."""
+    if problems := ip(value):
+        return invalid_all(path, value, problems)
+    try:
+        is_mapped = getattr(ip_address(value), "ipv4_mapped", None) is not None
+        problem = "must not be an IPv4-mapped IPv6 address" if is_mapped else ""
+    except ValueError:
+        problem = "must not have leading 0s"
+    return [replace(invalid(path, value, problem), since=_STRICT_ADDRESSES)] if problem else ()
+
+
+def network(value: str, path: Path) -> Errors:
+    """IsValidCIDRForLegacyField."""
+    written, slash, length = value.strip().partition("/")
+    if not slash or ip(written) or not length.isascii() or not length.isdigit():
+        return [invalid(path, value, _NO_NETWORK)]
+    try:
+        whole = ip_network(f"{parse_ip(written)}/{int(length)}", strict=False)
+    except ValueError:
+        return [invalid(path, value, _NO_NETWORK)]
+    problem = ""
+    if list(address(written, path)) or length != str(int(length)):
+        problem = "must not have leading 0s in IP or prefix length"
+    elif whole.network_address != parse_ip(written):
+        problem = "must not have bits set beyond the prefix length"
+    return [replace(invalid(path, value, problem), since=_STRICT_ADDRESSES)] if problem else ()
+
+
+def external_ip(value: str, path: Path) -> Errors:
+    """IsValidIPForLegacyField and ValidateNonSpecialIP."""
+    return list(address(value, path)) or invalid_all(path, value, special_ip(value))
+
+
 def needs(*fields: str) -> Check:
     """An object with these texts."""
     return lambda value, path: [required((*path, field)) for field in fields if not text_at(value, field)]
@@ -333,6 +357,11 @@ def unique(*fields: str, of_item: bool = False) -> Check:
                 yield duplicate((*path, index) if of_item else (*path, index, *fields), values[0])
 
     return check
+
+
+def different(items: list[Any], path: Path) -> Errors:
+    """No text of a list stands twice."""
+    return [duplicate((*path, index), value) for index, value in repeated(items)]
 
 
 def int_or_percent(value: Any, path: Path) -> Errors:

@@ -15,6 +15,8 @@ from copy import deepcopy
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from ksched_cli.api.conversion import Path, path_text, type_name
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
@@ -28,6 +30,10 @@ from ksched_cli.errors import did_you_mean
 _Around: TypeAlias = tuple[tuple[str, Path], ...]
 
 _TABLES = (checks.ROWS, containers.ROWS, selectors.ROWS, pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS)
+# Fields that are no pointers in Go: one that is missing is an empty one. The type where `template` is a pointer.
+_NO_POINTERS, _POINTS = ("spec", "template", "jobTemplate"), "ReplicationControllerSpec"
+# Fields that the API server drops while their gate is off, and the first minor that has it on.
+_DROPPED_BEFORE = {"clusterTrustBundle": 37, "podCertificate": 37}
 # How many levels below and above a misplaced field its right place is looked for.
 _LEVELS = 3
 
@@ -128,9 +134,9 @@ class _Walk:
 
     def object(self, value: Mapping[str, Any], name: str, path: Path, above: _Around) -> None:
         known, whole, needed, minors = _type(name)
-        if value.get("spec") is None and known.get("spec", ("*",))[0][:1] not in ("*", "%"):
-            # No `spec` is a pointer in Go: one that is missing is an empty one.
-            value = {**value, "spec": {}}
+        for field in _NO_POINTERS:
+            if value.get(field) is None and known.get(field, ("*",))[0][:1] not in ("*", "%") and name != _POINTS:
+                value = {**value, field: {}}
         for field, inner in value.items():
             plan = known.get(field)
             if plan is None or field in minors:
@@ -141,6 +147,7 @@ class _Walk:
                 )
             if plan is not None and inner is not None:
                 holds, checks = plan
+                before = len(self.found)
                 if holds not in _SCALARS or checks:
                     here = (*path, field)
                     self.value(inner, holds, here, (*above, (name, path)))
@@ -149,6 +156,8 @@ class _Walk:
                             self.found += check(inner, here)
                 elif not _SCALARS[holds][1](inner):
                     self.misfits.append(_wrong(inner, holds, (*path, field)))
+                if field in _DROPPED_BEFORE:
+                    self.found[before:] = [replace(each, since=_DROPPED_BEFORE[field]) for each in self.found[before:]]
         if self.misfits:
             return
         for field, detail in needed:

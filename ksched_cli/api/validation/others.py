@@ -13,7 +13,16 @@ from ksched_cli.api.validation import checks, errors
 from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, Needed, Rows
 from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, overhead_amounts, resource_name
 from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, invalid_all, required, unsupported
-from ksched_cli.api.validation.fields import amount_in, each_at, items_at, number_at, object_at, text_at, texts_at
+from ksched_cli.api.validation.fields import (
+    amount_in,
+    each_at,
+    fields_of,
+    items_at,
+    number_at,
+    object_at,
+    text_at,
+    texts_at,
+)
 from ksched_cli.api.workloads import SYSTEM_PRIORITIES
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
@@ -48,8 +57,6 @@ def _service(spec: Mapping[str, Any], path: Path) -> Errors:
             yield from checks.none_of(["nodePort"], port, here, "may not be used when `type` is 'ClusterIP'", 0)
     for field in ("port", "nodePort"):
         yield from _repeated_ports(ports, field, (*path, "ports"))
-    if spec.get("sessionAffinityConfig") is not None and text_at(spec, "sessionAffinity") in ("", "None"):
-        yield forbidden((*path, "sessionAffinityConfig"), "must not be set when session affinity is None")
     yield from _traffic(spec, kind, path)
 
 
@@ -87,20 +94,20 @@ def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: 
         yield invalid(here, addresses, "'None' must be the first and only value")
     if len(addresses) > 2:
         yield invalid(here, addresses, "may only hold up to 2 values")
-    for field, found in (("clusterIP", [own]), ("clusterIPs", addresses)):
-        for address in found:
-            if address not in ("", "None"):
-                yield from invalid_all((*path, field), address, checks.ip(address))
+    for index, address in enumerate(addresses or [own]):
+        if address not in ("", "None"):
+            yield from checks.address(address, (*here, index))
     families = texts_at(spec, "ipFamilies")
     for index, family in checks.repeated(families):
         yield duplicate((*path, "ipFamilies", index), family)
     for address, family in zip(addresses or [own], families, strict=False):
         if not checks.ip(address) and {family, f"IPv{checks.parse_ip(address).version}"} == {"IPv4", "IPv6"}:
             yield invalid(here, address, f"expected an {family} value as indicated by `ipFamilies`")
-    single = text_at(spec, "ipFamilyPolicy") == "SingleStack"
-    if single and max(len(addresses), len(families)) > 1:
-        text = "must be RequireDualStack or PreferDualStack when multiple families are specified"
-        yield invalid((*path, "ipFamilyPolicy"), "SingleStack", text)
+    if text_at(spec, "ipFamilyPolicy") in ("", "SingleStack"):
+        for found, name in ((addresses, "cluster IPs"), (families, "IP families")):
+            if len(found) == 2:
+                text = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {name} are specified"
+                yield invalid((*path, "ipFamilyPolicy"), "SingleStack", text)
 
 
 # Policy
@@ -426,9 +433,34 @@ def _qualified(text: str) -> list[str]:
     domain, slash, own = text.partition("/")
     if not slash:
         return ["a fully qualified name must be a domain and a name separated by a slash"]
-    found = domain_problems(domain)
-    return found if own.isidentifier() and own.isascii() else [*found, "a valid C identifier must start with a letter"]
+    return [*domain_problems(domain), *_identifier(own)]
 
+
+def _identifier(text: str) -> list[str]:
+    """validateCIdentifier."""
+    long = ["must be no more than 32 bytes"] if len(text.encode()) > 32 else []
+    text_is_one = text.isidentifier() and text.isascii()
+    return long if text_is_one else [*long, "a valid C identifier must start with a letter or an underscore"]
+
+
+def _device_node(spec: Mapping[str, Any], path: Path) -> Errors:
+    """The fields of validateResourceSliceSpec that say which nodes reach the devices."""
+    if spec.get("nodeName") == "":
+        yield invalid((*path, "nodeName"), "", "must be either unset or set to a non-empty string")
+    for field in ("allNodes", "perDeviceNodeSelection"):
+        if spec.get(field) is False:
+            yield invalid((*path, field), False, "must be either unset or set to true")
+    if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
+        yield invalid(path, "", "only one of `sharedCounters` or `devices` is allowed")
+
+
+_VERSION_PART = "(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
+_VERSION = (
+    rf"(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){{2}}(-{_VERSION_PART}(\.{_VERSION_PART})*)?"
+    r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?"
+)
+_ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_ONE_VALUE = (invalid, "", "exactly one value must be specified")
 
 _ONE_REQUEST = "exactly one of `exactly` or `firstAvailable` is required"
 _REQUEST: Mapping[str, Any] = {
@@ -458,8 +490,8 @@ ROWS: Rows = {
         "selector": checks.labels,
         "ports": checks.unique("name"),
         "sessionAffinity": "ClientIP|None",
-        "externalIPs": checks.each_item(checks.form(checks.plain_ip)),
-        "loadBalancerSourceRanges": checks.each_item(checks.form(checks.cidr)),
+        "externalIPs": checks.each_item(checks.external_ip),
+        "loadBalancerSourceRanges": checks.each_item(checks.network),
         "ipFamilies": checks.each_item(checks.one_of("*IPv4|IPv6")),
         "ipFamilyPolicy": "*PreferDualStack|RequireDualStack|SingleStack",
         "internalTrafficPolicy": "*Cluster|Local",
@@ -572,6 +604,45 @@ ROWS: Rows = {
         "key": checks.name(key_problems),
         "operator": "*Equal|Exists",
         "effect": "NoExecute|NoSchedule|None",
+    },
+    "DeviceTaint": {
+        "key!": checks.name(key_problems),
+        "value": checks.name(value_problems),
+        "effect!": "NoExecute|NoSchedule|None",
+    },
+    "ResourceSliceSpec": {
+        "": (
+            checks.choice(
+                *("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"),
+                none=(required, _ONE_PLACE),
+                many=(invalid, "", f"{_ONE_PLACE}, but multiple fields are set"),
+                empty="",
+            ),
+            _device_node,
+        ),
+        "driver!": (DOMAIN, checks.no_longer(63)),
+        "nodeName": DOMAIN,
+        "devices": (checks.not_more_than(128), checks.unique("name", of_item=True)),
+    },
+    "ResourcePool": {
+        "": checks.always("resourceSliceCount", 0, checks.no_less_than(1, "must be greater than zero")),
+        "name!": (
+            checks.name(lambda text: [problem for part in text.split("/") for problem in domain_problems(part)]),
+            checks.no_longer(253),
+        ),
+        "generation": checks.no_less_than(0, "must be greater than or equal to zero"),
+    },
+    "Device": {
+        "name!": LABEL,
+        "attributes capacity": checks.each_key(lambda key: _qualified(key) if "/" in key else _identifier(key)),
+    },
+    "DeviceAttribute": {
+        "": checks.choice(*fields_of("DeviceAttribute"), none=_ONE_VALUE, many=_ONE_VALUE),
+        "string": checks.no_longer(64),
+        "version": (
+            checks.matches(_VERSION, "must be a string compatible with semver.org spec 2.0.0"),
+            checks.no_longer(64),
+        ),
     },
     "ResourceClaimTemplate": {"spec": NEEDED},
     "ConfigMap": {"": _config_map, "data binaryData": _DATA_KEYS},

@@ -13,16 +13,12 @@ from ksched_cli.api.quantity import quantity_of
 from ksched_cli.api.validation import checks, errors
 from ksched_cli.api.validation.checks import DOMAIN, KEY, LABEL, NEEDED, Needed, Rows
 from ksched_cli.api.validation.containers import CONTAINERS, HIGHEST_ID, PROBES, overhead_amounts, resource_requirements
-from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, required, unsupported
+from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, invalid, required
 from ksched_cli.api.validation.fields import amount_in, each_at, items_at, number_at, object_at, text_at, texts_at
 from ksched_cli.api.validation.selectors import repeated_spreads
 
 # Prefixes of the sysctls of a namespace of the kernel (component-helpers' sysctl.GetNamespace).
 _SYSCTLS_OF = {"hostNetwork": ("net.",), "hostIPC": ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")}
-_SIGNAL_NAMES = """ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS
-    TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"""
-_SIGNAL_NUMBERS = (*(f"RTMIN+{number}" for number in range(1, 16)), *(f"RTMAX-{number}" for number in range(1, 15)))
-_SIGNALS = frozenset(f"SIG{each}" for each in (*_SIGNAL_NAMES.split(), *_SIGNAL_NUMBERS))
 # What a Windows pod may not have: fields of the pod, of its securityContext, and of that of a container.
 _NOT_FOR_WINDOWS = ("hostUsers", "shareProcessNamespace")
 _NOT_FOR_WINDOWS_CONTEXT = (
@@ -142,12 +138,6 @@ def _of_pod(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -
         if object_at(lifecycle, hook).get("sleep") is not None and not 0 <= (seconds or 0) <= grace:
             text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
             yield invalid((*path, "lifecycle", hook, "sleep", "seconds"), seconds, text)
-    signal, os = lifecycle.get("stopSignal"), text_at(object_at(spec, "os"), "name")
-    if signal is not None and not os:
-        text = "may not be set for containers with empty `spec.os.name`"
-        yield forbidden((*path, "lifecycle", "stopSignal"), text)
-    elif signal is not None and signal not in (("SIGKILL", "SIGTERM") if os == "windows" else _SIGNALS):
-        yield unsupported((*path, "lifecycle", "stopSignal"), signal, sorted(_SIGNALS))
     if object_at(container, "securityContext").get("procMount") == "Unmasked" and spec.get("hostUsers") is not False:
         text = "`hostUsers` must be false to use `Unmasked`"
         yield invalid((*path, "securityContext", "procMount"), "Unmasked", text)
@@ -366,7 +356,7 @@ ROWS: Rows = {
     },
     "PodOS": {"name!": "linux|windows"},
     "PodDNSConfig": {
-        "nameservers": (checks.not_more_than(3), checks.each_item(checks.form(checks.ip))),
+        "nameservers": (checks.not_more_than(3), checks.each_item(checks.address)),
         "searches": (
             checks.not_more_than(32),
             checks.each_item(checks.form(checks.search_path)),
@@ -375,7 +365,7 @@ ROWS: Rows = {
     },
     "PodDNSConfigOption": {"name": Needed("must not be empty")},
     "PodReadinessGate": {"": checks.always("conditionType", "", KEY)},
-    "HostAlias": {"ip": (checks.form(checks.ip), NEEDED), "hostnames": checks.each_item(checks.form(domain_problems))},
+    "HostAlias": {"ip": (checks.address, NEEDED), "hostnames": checks.each_item(checks.form(domain_problems))},
     "PodResourceClaim": {
         "name!": LABEL,
         "resourceClaimName resourceClaimTemplateName": checks.form(domain_problems),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import TAINT_EFFECTS
 from ksched_cli.api.label_names import domain_problems, value_problems
@@ -104,6 +106,8 @@ def _toleration(found: Mapping[str, Any], path: Path) -> Errors:
     elif operator == "Exists" and value:
         yield invalid((*path, "operator"), value, "value must be empty when `operator` is 'Exists'")
     elif operator in ("Lt", "Gt"):
+        supported = ("Equal", "Exists", "Lt", "Gt")
+        yield replace(unsupported((*path, "operator"), operator, supported), gate="TaintTolerationComparisonOperators")
         number = value.removeprefix("-")
         is_whole = number.isascii() and number.isdigit() and (number == "0" or number[0] != "0")
         if not is_whole or not -(2**63) <= int(value) < 2**63:
@@ -146,6 +150,16 @@ _POSITIVE = checks.no_less_than(1, "must be greater than zero")
 _KEY = checks.always("key", "", KEY)
 _WEIGHT = checks.always("weight", 0, checks.in_range(1, 100, "must be in the range 1-100"))
 
+
+def _pod_networks(spec: Mapping[str, Any], path: Path) -> Errors:
+    """What ValidateNode requires of podCIDRs. A `podCIDR` alone is the first of them."""
+    first, found = text_at(spec, "podCIDR"), texts_at(spec, "podCIDRs")
+    if first and not found:
+        yield from checks.network(first, (*path, "podCIDRs", 0))
+    if len(found) > 2 or (len(found) == 2 and len({":" in each for each in found}) == 1):
+        yield invalid((*path, "podCIDRs"), found, "may specify no more than one CIDR for each IP family")
+
+
 ROWS: Rows = {
     "LabelSelector": {"matchLabels": checks.labels},
     "LabelSelectorRequirement": {"": (_label_requirement, _KEY), "values": _LABEL_VALUES},
@@ -171,5 +185,9 @@ ROWS: Rows = {
         "matchLabelKeys": checks.each_item(KEY),
     },
     "Taint": {"": _KEY, "value": checks.form(value_problems), "effect!": "|".join(TAINT_EFFECTS)},
-    "NodeSpec": {"taints": checks.unique("key", "effect")},
+    "NodeSpec": {
+        "": _pod_networks,
+        "taints": checks.unique("key", "effect"),
+        "podCIDRs": checks.each_item(checks.network),
+    },
 }

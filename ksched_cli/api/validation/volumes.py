@@ -15,13 +15,14 @@ from ksched_cli.api.validation.fields import each_at, items_at, object_at, text_
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MODES = "*Block|Filesystem"
+_OLD_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _FILE_MODE = checks.in_range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
 _PARTITION = checks.in_range(0, 255, "must be between 0 and 255, inclusive")
 _PROJECTIONS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 _MANY_SOURCES = (forbidden, "may not specify more than 1 volume type")
 _DRIVER = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?")
 _WORDS = r"\w([\w-]*\w)?"
-_IQN = re.compile(rf"iqn\.\d{{4}}-\d{{2}}\.{_WORDS}(\.{_WORDS})*(:[^,;*&$|\s]+)?|eui\.\w{{16}}|naa\.\w{{32}}", re.ASCII)
+_IQN = re.compile(rf"iqn\.\d{{4}}-\d{{2}}\.{_WORDS}(\.{_WORDS})*:[^,;*&$|\s]+|eui\.\w{{16}}|naa\.\w{{32}}", re.ASCII)
 
 
 def _projected(found: Mapping[str, Any], path: Path) -> Errors:
@@ -65,16 +66,25 @@ def claim_spec(spec: Mapping[str, Any], path: Path) -> Errors:
     storage, here = object_at(spec, "resources", "requests").get("storage"), (*path, "resources", "requests", "storage")
     yield from [required(here)] if storage is None else checks.positive_amount(storage, here)
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    # The API server drops what only the gate CrossNamespaceVolumeDataSource allows, and a source that neither is a
+    # claim nor a snapshot if it stands alone.
+    if text_at(reference, "namespace"):
+        reference = None
+    if reference is None and (text_at(source, "apiGroup"), text_at(source, "kind")) not in _OLD_SOURCES:
+        source = None
     for field, found in (("dataSource", source), ("dataSourceRef", reference)):
-        if found is not None and not text_at(found, "apiGroup") and text_at(found, "kind") != "PersistentVolumeClaim":
+        if found is None:
+            continue
+        for needed in ("name", "kind"):
+            if not text_at(found, needed):
+                yield required((*path, field, needed))
+        if not text_at(found, "apiGroup") and text_at(found, "kind") != "PersistentVolumeClaim":
             text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
             yield invalid((*path, field), text_at(found, "kind"), text)
-    if source is not None and reference is not None:
-        if text_at(reference, "namespace"):
-            text = "may not be specified when dataSourceRef.namespace is specified"
-            yield invalid((*path, "dataSource"), "", text)
-        elif any(text_at(source, each) != text_at(reference, each) for each in ("apiGroup", "kind", "name")):
-            yield invalid((*path, "dataSource"), "", "must match dataSourceRef")
+        yield from DOMAIN(text_at(found, "apiGroup"), (*path, field, "apiGroup"))
+    given = [tuple(text_at(each, field) for field in ("apiGroup", "kind", "name")) for each in (source, reference)]
+    if source is not None and reference is not None and given[0] != given[1]:
+        yield invalid((*path, "dataSource"), "", "must match dataSourceRef")
 
 
 def _access_modes(modes: list[str], path: Path) -> Errors:
@@ -111,7 +121,8 @@ def _storage_class(document: Mapping[str, Any], path: Path) -> Errors:
                 if value in values[:number]:
                     yield duplicate((*here, at, "values", number), value)
             found[key] = set(values)
-        if found in seen:
+        # Kubernetes compares the terms with empty ones too.
+        if found in seen or not found:
             yield duplicate(here, "")
         seen.append(found)
     if "" in object_at(document, "parameters"):
@@ -143,7 +154,11 @@ def _fibre_channel(found: Mapping[str, Any], path: Path) -> Errors:
 
 
 _SECRET = checks.needs("name")
-_NAMED_SECRET = checks.needs("name", "namespace")
+_NAMED_SECRET = (
+    checks.needs("name", "namespace"),
+    checks.at("name", DOMAIN),
+    checks.at("namespace", LABEL),
+)
 _ITEMS = {"defaultMode": _FILE_MODE}
 _LOCAL_PATH = checks.name(checks.unreserved_path)
 _SIGNER = checks.matches(
@@ -244,20 +259,20 @@ ROWS: Rows = {
     "CSIPersistentVolumeSource": {
         "driver!": checks.name(_driver),
         "volumeHandle": NEEDED,
-        "controllerPublishSecretRef nodeStageSecretRef nodePublishSecretRef": _NAMED_SECRET,
+        # No function of Kubernetes checks nodeStageSecretRef.
+        "controllerPublishSecretRef nodePublishSecretRef": _NAMED_SECRET,
         "controllerExpandSecretRef nodeExpandSecretRef": _NAMED_SECRET,
     },
     "ImageVolumeSource": {"pullPolicy": "Always|IfNotPresent|Never"},
     "EphemeralVolumeSource": {"volumeClaimTemplate": NEEDED},
-    "PersistentVolumeClaimTemplate": {"": _template_metadata, "spec": Needed("accessModes are required")},
+    "PersistentVolumeClaimTemplate ResourceClaimTemplateSpec": {"": _template_metadata},
+    "PersistentVolumeClaimTemplate": {"spec": Needed("accessModes are required")},
     "PersistentVolumeClaimSpec": {
         "": claim_spec,
         "accessModes": (Needed("at least 1 access mode is required"), _access_modes),
         "storageClassName volumeAttributesClassName": DOMAIN,
         "volumeMode": _MODES,
     },
-    "TypedLocalObjectReference": {"name kind": NEEDED, "apiGroup": DOMAIN},
-    "TypedObjectReference": {"name kind": NEEDED, "apiGroup": DOMAIN, "namespace": LABEL},
     "PersistentVolumeSpec": {
         "": (
             checks.choice(
@@ -290,9 +305,20 @@ ROWS: Rows = {
         "fsGroupPolicy": "*File|None|ReadWriteOnceWithFSType",
         "volumeLifecycleModes": checks.each_item(checks.one_of("*Persistent|Ephemeral")),
         "nodeAllocatableUpdatePeriodSeconds": checks.no_less_than(10, "must be greater than or equal to 10 seconds"),
+        "tokenRequests": checks.unique("audience"),
+    },
+    "TokenRequest": {
+        "expirationSeconds": (
+            checks.no_less_than(600, "may not specify a duration less than 10 minutes"),
+            checks.in_range(-(2**63), 2**32, "may not specify a duration larger than 2^32 seconds"),
+        )
     },
     "CSINodeSpec": {"drivers": checks.unique("name")},
-    "CSINodeDriver": {"name!": checks.name(_driver), "nodeID!": checks.no_longer(256)},
+    "CSINodeDriver": {
+        "name!": checks.name(_driver),
+        "nodeID!": checks.no_longer(256),
+        "topologyKeys": (checks.each_item(KEY), checks.different),
+    },
     "VolumeNodeResources": {"count": NOT_NEGATIVE},
     "VolumeAttachmentSpec": {"attacher!": checks.name(_driver), "nodeName": NEEDED},
     "CSIStorageCapacity": {"storageClassName!": DOMAIN, "capacity": checks.amount_not_negative},

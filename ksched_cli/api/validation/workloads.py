@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.label_names import key_problems
 from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.api.validation import checks
-from ksched_cli.api.validation.checks import LABEL, NEEDED, NOT_NEGATIVE, Needed, Rows
+from ksched_cli.api.validation.checks import LABEL, NEEDED, NOT_NEGATIVE, Rows
 from ksched_cli.api.validation.errors import (
     Errors,
     FieldError,
@@ -30,6 +32,8 @@ from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 _ROLLING = "RollingUpdate"
 _MOST_INDEXED, _MANY, _MOST_OF_MANY = 100_000, 100_000, 10_000
 _DEFAULT_DEADLINE = 600
+# The first minor that has the gate MaxUnavailableStatefulSet on. Before, the API server drops the field.
+_SETS_HAVE_MAX_UNAVAILABLE = 37
 
 
 def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Errors]:
@@ -68,9 +72,7 @@ def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Errors:
         compiled = compile_selector(LabelSelector(wanted, requirements))
     except SelectorError:
         return
-    if object_at(spec, "template") and not compiled.matches(
-        {key: value for key, value in given.items() if value is not None}
-    ):
+    if not compiled.matches({key: value for key, value in given.items() if value is not None}):
         yield _mismatch(path, dict(given))
 
 
@@ -124,7 +126,8 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Errors:
     elif text_at(strategy, "type") == "OnDelete" and rolling is not None:
         yield invalid(here, rolling, "only allowed for updateStrategy 'RollingUpdate'")
     elif rolling and checks.amount_of(rolling.get("maxUnavailable", 1)) == 0:
-        yield invalid((*here, "maxUnavailable"), rolling["maxUnavailable"], "cannot be 0")
+        error = invalid((*here, "maxUnavailable"), rolling["maxUnavailable"], "cannot be 0")
+        yield replace(error, since=_SETS_HAVE_MAX_UNAVAILABLE)
     claims = {
         (*here, "metadata", "name"): text_at(object_at(claim, "metadata"), "name")
         for here, claim in each_at(spec, path, "volumeClaimTemplates")
@@ -140,7 +143,7 @@ def _replication_controller(spec: Mapping[str, Any], path: Path) -> Errors:
     given, selector = object_at(spec, "template", "metadata", "labels"), object_at(spec, "selector")
     if not selector and not given:
         yield required((*path, "selector"))
-    elif any(given.get(key) != value for key, value in selector.items()):
+    elif object_at(spec, "template") and any(given.get(key) != value for key, value in selector.items()):
         yield _mismatch(path, dict(given))
 
 
@@ -283,8 +286,6 @@ def _job_template(template: Mapping[str, Any], path: Path) -> Errors:
         yield invalid((*here, "selector"), dict(object_at(spec, "selector")), "`selector` will be auto-generated")
     if spec.get("manualSelector") is True:
         yield unsupported((*here, "manualSelector"), True, ("nil", "false"))
-    if not spec:
-        yield required((*here, "template"))
 
 
 _DAYS = {day: number for number, day in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
@@ -371,7 +372,7 @@ def _named(pattern: str, problem: str) -> checks.Check:
 
 
 _PERCENT = (checks.int_or_percent, checks.at_most_100_percent)
-_REPLICATED: Mapping[str, Any] = {"replicas minReadySeconds revisionHistoryLimit": NOT_NEGATIVE, "template": NEEDED}
+_REPLICATED: Mapping[str, Any] = {"replicas minReadySeconds revisionHistoryLimit": NOT_NEGATIVE}
 
 ROWS: Rows = {
     "DeploymentSpec": {
@@ -405,7 +406,6 @@ ROWS: Rows = {
     },
     "PodTemplate": {
         "": lambda item, path: names_in_pod(object_at(item, "template", "spec"), ("template", "spec")),
-        "template": Needed("spec.containers are required"),
     },
     "Job": {"": _job},
     "JobSpec": {
@@ -418,7 +418,6 @@ ROWS: Rows = {
         "completionMode": "*NonIndexed|Indexed",
         "podReplacementPolicy": "*Failed|TerminatingOrFailed",
         "managedBy": (checks.no_longer(63), checks.form(checks.domain_prefixed_path)),
-        "template": NEEDED,
     },
     "PodFailurePolicy": {"rules": checks.not_more_than(20)},
     "PodFailurePolicyRule": {
@@ -451,7 +450,6 @@ ROWS: Rows = {
         "timeZone": checks.form(zone_problems),
         "startingDeadlineSeconds successfulJobsHistoryLimit failedJobsHistoryLimit": NOT_NEGATIVE,
         "concurrencyPolicy": "Allow|Forbid|Replace",
-        "jobTemplate": NEEDED,
     },
     "JobTemplateSpec": {"": _job_template},
 }

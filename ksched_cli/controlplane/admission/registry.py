@@ -48,7 +48,7 @@ class ServiceRanges:
             documents = {_OF_FLAGS: {"spec": {"cidrs": flags[ADDRESS_FLAG].split(",")}}}
         for name, document in documents.items():
             written = texts_at(object_at(document, "spec"), "cidrs")
-            found = [ip_network(each, strict=False) for each in written if not checks.cidr(each)]
+            found = [ip_network(each, strict=False) for each in written if not _is_wrong(each)]
             if name == _OF_FLAGS or _OF_FLAGS not in documents:
                 self.families.update(f"IPv{each.version}" for each in found)
             if _is_ready(document):
@@ -63,6 +63,10 @@ class ServiceRanges:
             and (each.version == 6 or wanted != each.broadcast_address)
             for each in self.networks
         )
+
+
+def _is_wrong(network: str) -> bool:
+    return any(not each.since for each in checks.network(network, ()))
 
 
 def _port_range(text: str) -> tuple[int, int] | None:

@@ -55,6 +55,7 @@ class SchedulerSpec(Struct, frozen=True):
             namespace=namespace,
             minor=self.release.minor,
             scales_to_zero=self.gates.enabled("HPAScaleToZero"),
+            compares_tolerations=self.gates.enabled("TaintTolerationComparisonOperators"),
             checks_admin_access=self.gates.enabled("DRAAdminAccess"),
             autoscalers=cluster.autoscalers,
         )
