@@ -158,7 +158,7 @@ class WorkQueue:
         except Refusal:
             failures = self._failures.get(item, 0)
             self._failures[item] = failures + 1
-            delay = min(_FIRST_DELAY * 2**failures, _LONGEST_DELAY)
+            delay = min(_FIRST_DELAY * 2.0 ** min(failures, 1000), _LONGEST_DELAY)
             self.at(self.clock.now + delay, lambda: self.add(worker, key), self._version())
         else:
             if self._failures:

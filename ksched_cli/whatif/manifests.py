@@ -202,14 +202,15 @@ def _apply_claim(target: _Target, item: PersistentVolumeClaim) -> None:
 
 
 def _apply_pod(target: _Target, item: Pod) -> None:
-    """A pod that waits is created anew, as it is written now; a pod that runs stays, for apply cannot move it."""
+    """A pod that runs stays: apply cannot move it."""
     live = target.store.current(item)
     if live is not None and live.spec.node_name:
         name = f"{item.metadata.namespace}/{item.metadata.name}"
         target.plane.warnings.append(f"pod {name} is on node {live.spec.node_name} already: it stays there")
         return
     if live is not None:
-        target.api.delete(live, grace=0, why="applied again")
+        target.update(item)
+        return
     new = copied(item)
     new.metadata.uid = item.metadata.uid or uid_of("Pod", item.metadata.namespace, item.metadata.name)
     # Admission reads the pod as it is written.

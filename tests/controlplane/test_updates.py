@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.running import Ksched
 
@@ -78,6 +78,13 @@ SSD, HDD = {"nodeSelector": {"disk": "ssd"}}, {"nodeSelector": {"disk": "hdd"}}
 def on_disk(kind: str) -> dict[str, Any]:
     term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": [kind]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+def gated(*disks: str, **selector: str) -> PodBuilder:
+    """A pod with a gate, that needs one of these disks."""
+    terms = ({"matchExpressions": [{"key": "disk", "operator": "In", "values": [kind]}]} for kind in disks)
+    pod = make_pod("w").gate("a/b").selector(**selector)
+    return pod.node_affinity(*terms) if disks else pod
 
 
 def spread_over(key: str) -> dict[str, Any]:
@@ -188,6 +195,42 @@ REFUSED = [
         "spec.containers[0].resources.requests.cpu: Forbidden: pod updates may not change fields other than",
         id="requests of a running pod",
     ),
+    pytest.param(
+        make_pod("w").requests(cpu="1").doc(),
+        make_pod("w").requests(cpu="2").doc(),
+        "spec.containers[0].resources.requests.cpu: Forbidden: pod updates may not change fields other than",
+        id="requests of a pending pod",
+    ),
+    pytest.param(
+        make_pod("w").doc(),
+        make_pod("w").selector(disk="ssd").doc(),
+        "spec.nodeSelector: Forbidden: pod updates may not change fields other than",
+        id="node selector of a pending pod",
+    ),
+    pytest.param(
+        gated(disk="ssd").doc(),
+        gated(disk="hdd", zone="a").doc(),
+        "only additions to spec.nodeSelector are allowed",
+        id="another node selector of a gated pod",
+    ),
+    pytest.param(
+        gated("ssd").doc(),
+        gated("ssd", "hdd").doc(),
+        "nodeSelectorTerms: Invalid value",
+        id="one more term of a gated pod",
+    ),
+    pytest.param(
+        gated("ssd", "hdd").doc(),
+        gated("ssd", "tape").doc(),
+        "nodeSelectorTerms[1]: Invalid value",
+        id="another term of a gated pod",
+    ),
+    pytest.param(
+        gated().doc(),
+        gated().gate("c/d").doc(),
+        "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'c/d'",
+        id="one more gate",
+    ),
 ]
 
 
@@ -233,7 +276,10 @@ def test_a_refused_update_ends_every_command(
         pytest.param(suspended(), suspended(tolerations=[{"operator": "Exists"}]), id="tolerations of a suspended Job"),
         pytest.param(suspended(status=AT_REST, **HDD), suspended(**SSD), id="a Job whose suspension is done"),
         pytest.param(claim("1Gi"), claim("2Gi"), id="a larger claim"),
-        pytest.param(make_pod("w").requests(cpu="1").doc(), make_pod("w").requests(cpu="2").doc(), id="a pending pod"),
+        pytest.param(make_pod("w").doc(), make_pod("w").image("other:2").doc(), id="image of a pending pod"),
+        pytest.param(gated(disk="ssd").doc(), gated(disk="ssd", zone="a").doc(), id="node selector of a gated pod"),
+        pytest.param(gated().doc(), gated("ssd").doc(), id="first terms of a gated pod"),
+        pytest.param(gated().gate("c/d").doc(), gated().doc(), id="one gate less"),
         pytest.param(RUNNING, make_pod("w").image("other:2").requests(cpu="1000m").doc(), id="image of a running pod"),
     ],
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import count, pairwise
 from typing import Any
+
+import pytest
 
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.work import Worker, WorkQueue
@@ -89,3 +92,20 @@ def test_a_refused_key_comes_again_after_a_delay_that_doubles() -> None:
         queue.run_due()
     assert moments == [0.005, 0.015]
     assert worker.seen == ["a", "a", "a"]
+
+
+def test_a_key_that_is_refused_a_thousand_times_is_tried_again_each_thousand_seconds() -> None:
+    clock, versions = VirtualClock(), count()
+    queue = WorkQueue(clock, lambda: next(versions))
+    worker = Noting(*["a"] * 1100)
+    queue.add(worker, "a")
+    moments = []
+    while queue.work():
+        moments.append(clock.now)
+        if (moment := queue.next_moment()) is not None:
+            clock.now = moment
+            queue.run_due()
+    waits = [later - sooner for sooner, later in pairwise(moments)]
+    assert len(waits) == 1100
+    assert waits[:4] == pytest.approx([0.005, 0.01, 0.02, 0.04])
+    assert waits[-1] == 1000.0

@@ -318,8 +318,8 @@ def test_a_stranger_holds_the_name_of_a_pod(tmp_path: Path) -> None:
     assert [(each.code, each.level) for each in found.findings] == [("KS404", "warning")]
 
 
-def test_a_pod_that_runs_stays_and_one_that_waits_is_made_anew(tmp_path: Path) -> None:
-    cluster = [*nodes("4"), make_pod("runs").on("n0").doc(), make_pod("waits").requests(cpu="9").doc()]
+def test_a_pod_that_runs_stays_and_one_that_waits_is_placed(tmp_path: Path) -> None:
+    cluster = [*nodes("4"), make_pod("runs").on("n0").doc(), make_pod("waits").doc()]
     found = checked(tmp_path, cluster, make_pod("runs").doc(), make_pod("waits").doc()).workloads
     assert [(each.result, each.running) for each in found] == [("fits", 1), ("fits", 1)]
     assert [each.code for each in found[0].findings] == ["KS405"]

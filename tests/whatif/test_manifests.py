@@ -80,14 +80,16 @@ def test_workloads_of_the_cluster_are_left_alone(tmp_path: Path) -> None:
     assert list(pods(after.loaded)) == ["p"]
 
 
-def test_a_pending_pod_gives_way_and_a_running_one_stays(tmp_path: Path) -> None:
-    cluster = [NODE, make_pod("run").on("n").doc(), make_pod("wait").doc()]
-    loaded, _ = applied(tmp_path, cluster, make_pod("run").doc(), make_pod("wait").requests(cpu="2").doc())
+def test_a_pending_pod_is_updated_and_a_running_one_stays(tmp_path: Path) -> None:
+    old = make_pod("wait").created("2026-03-01T00:00:00Z").doc()
+    cluster = [NODE, make_pod("run").on("n").doc(), old]
+    loaded, _ = applied(tmp_path, cluster, make_pod("run").doc(), make_pod("wait").toleration("a", "Exists").doc())
     found = pods(loaded)
     assert len(loaded.of(Pod)) == 2
     assert found["run"].spec.node_name == "n"
     assert not found["run"].spec.containers[0].resources.requests
-    assert found["wait"].spec.containers[0].resources.requests == {"cpu": "2"}
+    assert found["wait"].metadata.creation_timestamp == "2026-03-01T00:00:00Z"
+    assert "a" in {each.key for each in found["wait"].spec.tolerations}
     assert loaded.warnings == ["pod default/run is on node n already: it stays there"]
 
 

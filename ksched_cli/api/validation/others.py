@@ -444,7 +444,7 @@ def _identifier(text: str) -> list[str]:
 
 
 def _device_node(spec: Mapping[str, Any], path: Path) -> Errors:
-    """The fields of validateResourceSliceSpec that say which nodes reach the devices."""
+    """validateResourceSliceSpec: the fields that choose the nodes of the devices."""
     if spec.get("nodeName") == "":
         yield invalid((*path, "nodeName"), "", "must be either unset or set to a non-empty string")
     for field in ("allNodes", "perDeviceNodeSelection"):

@@ -161,7 +161,8 @@ def _job(after: Document, before: Document) -> Errors:
     new, old = object_at(after, "spec"), object_at(before, "spec")
     template = [path for path in _changed(("spec", "template"), after, before) if path[-1] not in _JOB_LABELS]
     if _is_suspended(before):
-        template = [path for path in template if not _may_change(path[2:], after, before)]
+        sides = [object_at(each, "spec", "template", "spec", "affinity") for each in (after, before)]
+        template = [path for path in template if not _may_change(path[2:], sides)]
     if template:
         yield FieldError(("spec", "template"), f"Invalid value: {_IMMUTABLE}")
     completions, there = number_at(new, "completions"), number_at(old, "completions")
@@ -181,17 +182,21 @@ def _is_suspended(job: Document) -> bool:
     return object_at(job, "spec").get("suspend") is True and is_at_rest and not number_at(status, "active")
 
 
-def _may_change(path: Path, after: Document, before: Document) -> bool:
+def _may_change(path: Path, affinities: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a suspended Job may change this field of its template (validatePodTemplateUpdate)."""
     match path:
-        case ("metadata", *_) | ("spec", "nodeSelector" | "tolerations" | "schedulingGates", *_):
+        case ("metadata", *_) | ("spec", "tolerations" | "schedulingGates", *_):
             return True
-        case ("spec", "affinity", "nodeAffinity", *_) | ("spec", "containers" | "initContainers", _, "resources", *_):
+        case ("spec", "containers" | "initContainers", _, "resources", *_):
             return True
-        case ("spec", "affinity"):
-            sides = (object_at(each, "spec", "template", "spec", "affinity") for each in (after, before))
-            return all(set(each) <= {"nodeAffinity"} for each in sides)
-    return False
+    return _chooses_nodes(path, affinities)
+
+
+def _chooses_nodes(path: Path, affinities: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the field is nodeSelector or nodeAffinity, which a pod that is held back may still get. `affinities` are
+    those before and after the change."""
+    is_alone = path == ("spec", "affinity") and all(set(each) <= {"nodeAffinity"} for each in affinities)
+    return is_alone or path[:2] == ("spec", "nodeSelector") or path[:3] == ("spec", "affinity", "nodeAffinity")
 
 
 def _claim(after: Document, before: Document) -> Errors:
@@ -255,26 +260,56 @@ _MUTABLE_OF_PODS = frozenset(("activeDeadlineSeconds", "tolerations", "schedulin
 
 
 def _pod(after: Document, before: Document) -> Errors:
-    """ValidatePodUpdate. A pod without a node is created anew, not updated."""
+    """ValidatePodUpdate."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
-    if not old.get("nodeName"):
-        return
     for field in ("containers", "initContainers"):
         names = [[text_at(each, "name") for _, each in items_at(spec, field)] for spec in (new, old)]
         if len(names[0]) != len(names[1]):
             yield forbidden(("spec", field), "pod updates may not add or remove containers")
             return
+    affinities = [object_at(spec, "affinity") for spec in (new, old)]
+    is_gated = bool(old.get("schedulingGates"))
     for path in _changed(("spec",), after, before, typed_fields("PodSpec")):
+        if is_gated and _chooses_nodes(path, affinities):
+            continue
         is_image = path[1] in ("containers", "initContainers") and path[3:] == ("image",)
         is_mended = path[1] == _GRACE and (number_at(old, _GRACE) or 0) < 0 and new.get(_GRACE) == 1
         if path[1] not in _MUTABLE_OF_PODS and not is_image and not is_mended:
             yield forbidden(path, _POD)
     yield from _pod_additions(new, old)
+    if is_gated:
+        yield from _gated_pod(new, old)
+
+
+def _gated_pod(new: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
+    """validateNodeSelectorMutation and validateNodeAffinityMutation: a gated pod may only get fewer nodes."""
+    wanted, there = object_at(new, "nodeSelector"), object_at(old, "nodeSelector")
+    if not there.items() <= wanted.items():
+        text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        yield invalid(("spec", "nodeSelector"), dict(wanted), text)
+    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms, kept = (items_at(object_at(spec, *path), "nodeSelectorTerms") for spec in (new, old))
+    here = ("spec", *path, "nodeSelectorTerms")
+    if kept and len(terms) != len(kept):
+        text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        yield invalid(here, [term for _, term in terms], text)
+        return
+    for (index, term), (_, before) in zip(terms, kept, strict=False):
+        # An empty term matches no node, and stays empty.
+        is_less = not any(before.values()) and any(term.values())
+        for field in ("matchExpressions", "matchFields"):
+            is_less |= not all(each in (term.get(field) or []) for each in before.get(field) or [])
+        if is_less:
+            yield invalid((*here, index), dict(term), "only additions are allowed (no mutations or deletions)")
 
 
 def _pod_additions(new: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
-    """validateOnlyAddedTolerations, and a deadline that may only come nearer. A pod with a node has no gates: the
-    manifest alone is refused then."""
+    """validateOnlyAddedTolerations, validateOnlyDeletedSchedulingGates, and a deadline that may only come nearer."""
+    gates = [text_at(each, "name") for _, each in items_at(old, "schedulingGates")]
+    for index, gate in items_at(new, "schedulingGates"):
+        if text_at(gate, "name") not in gates:
+            text = f"only deletion is allowed, but found new scheduling gate '{text_at(gate, 'name')}'"
+            yield forbidden(("spec", "schedulingGates", index, "name"), text)
     kept, there = (
         [{**each, "tolerationSeconds": None, "operator": each.get("operator") or "Equal"} for _, each in found]
         for found in (items_at(new, "tolerations"), items_at(old, "tolerations"))
@@ -293,6 +328,7 @@ _HINTS: Mapping[type[Struct], str] = {
     StatefulSet: "delete the set and keep its pods: kubectl delete --cascade=orphan",
     PersistentVolumeClaim: "use a claim of another name",
     PriorityClass: "use a class of another name",
+    Pod: "replace the live pod: kubectl replace --force; to try the manifest here, give the pod another name",
 }
 _RULES: Mapping[type[Struct], Callable[[Document, Document], Errors]] = {
     StatefulSet: _stateful_set,
