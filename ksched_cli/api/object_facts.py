@@ -110,6 +110,14 @@ def _start_of(day: str) -> float:
     return datetime.fromisoformat(f"{day}T00:00:00Z").timestamp()
 
 
+def kubelet_reports(node: Node) -> bool:
+    """Whether the condition Ready of the node is other than Unknown: then its kubelet sends heartbeats."""
+    for each in node.status.conditions:
+        if each.type == "Ready":
+            return each.status != "Unknown"
+    return True
+
+
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
 

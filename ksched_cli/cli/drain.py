@@ -32,8 +32,9 @@ node that takes longer is given up. Evictions never take a budget below what it 
 The result is the worst that happens: safe; evicts others (pods of other nodes are preempted, and all of them have a
 place in the end); loses pods (no controller recreates an evicted or preempted pod); no place (a recreated pod finds
 no node, a pending pod has a node without the drain and none with it, or the pods do not come to rest); blocked
-(kubectl refuses to drain, or a budget holds a pod). Where chance may decide it, such as a tie between nodes, other
-orders are tried: up to 8 of a single drain, 3 of each of many. "no place, in 1 of 3 orders (safe in 2)" is the worst.
+(kubectl refuses to drain, a budget holds a pod, or a pod stays Terminating because its node is Unknown). Where chance
+may decide it, such as a tie between nodes, other orders are tried: up to 8 of a single drain, 3 of each of many. "no
+place, in 1 of 3 orders (safe in 2)" is the worst.
 
 The cluster's pending pods are placed first, with --each once for all trials: in each trial the pods that took a place
 on its nodes look for another one. A budget without status, and a pod without conditions, are taken as the controllers
@@ -122,7 +123,7 @@ class KubectlOptions(Struct, frozen=True):
         typer.Option(
             "--skip-wait-for-delete-timeout",
             metavar="SECONDS",
-            help="Of kubectl; it changes nothing here: kubectl waits less for pods that are being deleted already.",
+            help="Of kubectl; it changes nothing here: kubectl does not wait for pods that are Terminating for longer.",
         ),
     ] = 0
 

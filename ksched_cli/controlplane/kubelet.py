@@ -1,5 +1,8 @@
 """The kubelets: a bound pod becomes Ready, a deleted pod is removed after its grace period.
 
+The kubelet of a node whose condition Ready is Unknown does neither: its pods do not become Ready, and deleted pods stay
+Terminating until something deletes them with a grace period of 0. Such a kubelet does not come back in a run.
+
 A kubelet may refuse a pod that is bound to its node (pkg/kubelet/lifecycle/predicate.go). `kubelet_refusal` has its
 reason; the world goes on as if the pod ran, since its controller would make pods that are refused without end.
 """
@@ -14,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, PodCondition, controller_of
-from ksched_cli.api.object_facts import is_terminal, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, kubelet_reports, uid_of_pod
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
 from ksched_cli.api.workloads import Job, ReplicaSet
@@ -33,7 +36,7 @@ _REVISION = "controller-revision-hash"
 
 
 class Kubelets:
-    """All kubelets. Each node that exists has one that works."""
+    """All kubelets. Each node that exists has one; it works if the node reports."""
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self._api, self._store, self._queue = api, api.store, queue
@@ -97,12 +100,12 @@ class Kubelets:
         current = self._store.same_pod(pod)
         if current is None or current.metadata.deletion_timestamp or is_terminal(current):
             return
-        if self._store.get(Node, current.spec.node_name) is not None:
+        if self.has_kubelet(current):
             self._api.replace(current, running(current, self._api.timestamp()))
 
     def _end(self, pod: Pod) -> None:
         """The containers stop when the grace period is over at the latest, and the pod goes. A pod whose node is gone
-        is left to the pod garbage collector."""
+        is left to the pod garbage collector, and a pod whose node does not report stays."""
         uid = uid_of_pod(pod)
         grace = self._api.graces.get(uid, grace_seconds(pod))
         moment = self._queue.clock.now + (grace if pod.spec.node_name else 0.0)
@@ -113,8 +116,13 @@ class Kubelets:
         current = self._store.same_pod(pod)
         if current is None:
             return
-        if not current.spec.node_name or self._store.get(Node, current.spec.node_name) is not None:
+        if not current.spec.node_name or self.has_kubelet(current):
             self._api.delete_pod(current, grace=0)
+
+    def has_kubelet(self, pod: Pod) -> bool:
+        """Whether the node of the pod exists and its kubelet reports."""
+        node = self._store.get(Node, pod.spec.node_name)
+        return node is not None and kubelet_reports(node)
 
     def finish_jobs(self, jobs: Iterable[Job] | None = None) -> bool:
         """Complete every pod of these Jobs that runs, by default of all. Returns whether there was one."""

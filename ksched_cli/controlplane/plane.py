@@ -99,7 +99,9 @@ class Drainer(Worker):
         self._retries.pop(key, None)
         if pod is None or uid_of_pod(pod) != uid:
             return
-        refusal = "" if pod.metadata.deletion_timestamp is not None else self._request(pod)
+        is_ending = pod.metadata.deletion_timestamp is not None
+        # A pod that terminates already needs no request, unless it is to go at once.
+        refusal = "" if is_ending and self._grace != 0 else self._request(pod)
         if refusal:
             self.refused[key] = refusal
             moment = self._queue.clock.now + _RETRY_SECONDS

@@ -94,7 +94,8 @@ class ControlPlane(Controller):
         self.events: list[tuple[float, str, str]] = []
         api.watch(self._seen)
         self.kubelets = Kubelets(api, self.queue)
-        self.controllers = Controllers(api, self.queue).all
+        self.registry = Controllers(api, self.queue)
+        self.controllers = self.registry.all
 
     # In the scheduler's place
 

@@ -115,12 +115,124 @@ def test_mirror_pods_stay() -> None:
     assert control_plane.run().pods() == {"kube-proxy": "node-1+"}
 
 
-def test_a_taint_of_the_input_evicts_nobody() -> None:
-    node = replace(nodes(1)[0])
+def test_a_taint_of_the_input_evicts_nobody_before_controllers_start() -> None:
+    node = nodes(1)[0]
     node = replace(node, spec=replace(node.spec, taints=(Taint(key="a", effect="NoExecute"),)))
     control_plane = ControlPlane(node, _pod("web"))
     control_plane.api.update(replace(node, metadata=replace(node.metadata, labels={"x": "y"})))
     assert control_plane.run().pods() == {"web": "node-1+"}
+
+
+# The youngest pod was created when the run begins; the node was lost 100 s before it.
+_LOST_AT, _BEGIN = "2026-01-01T00:00:00Z", "2026-01-01T00:01:40Z"
+_UNREACHABLE = "node.kubernetes.io/unreachable"
+
+
+def _lost(name: str, *taints: str, ready: str = "Unknown", since: str | None = _LOST_AT) -> Node:
+    """A node whose condition Ready has this status, with NoExecute taints."""
+    node, found = make_node(name).obj(), tuple(Taint(key=key, effect="NoExecute") for key in taints)
+    conditions = (NodeCondition("MemoryPressure", ready), NodeCondition("Ready", ready, last_transition_time=since))
+    return replace(node, spec=replace(node.spec, taints=found), status=replace(node.status, conditions=conditions))
+
+
+def _created_at(pod: Pod, stamp: str) -> Pod:
+    return replace(pod, metadata=replace(pod.metadata, creation_timestamp=stamp))
+
+
+def _woken(*objects: Any) -> ControlPlane:
+    """A control plane whose controllers have started."""
+    control_plane = ControlPlane(*objects, _created_at(started(make_pod("youngest").obj(), "node-2"), _BEGIN))
+    control_plane.registry.wake()
+    return control_plane.run()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "taints", "more", "moment"),
+    [
+        pytest.param(None, [_UNREACHABLE], {}, 0.0, id="not tolerated"),
+        pytest.param(0, [_UNREACHABLE], {}, 0.0, id="for no time"),
+        pytest.param(300, [_UNREACHABLE], {}, 200.0, id="since the node was lost"),
+        pytest.param(100, [_UNREACHABLE], {}, 0.0, id="time is over"),
+        pytest.param(300, [_UNREACHABLE], {"since": None}, 300.0, id="without a time"),
+        pytest.param(300, [_UNREACHABLE], {"since": "2026-01-01T01:00:00Z"}, 300.0, id="lost after the youngest pod"),
+        pytest.param(300, [_UNREACHABLE], {"ready": "True"}, 300.0, id="a taint that the condition does not explain"),
+        pytest.param(300, [_UNREACHABLE, "b"], {}, 0.0, id="another taint is not tolerated"),
+        pytest.param(_RUNS_FOR_EVER, [_UNREACHABLE], {}, None, id="tolerated for ever"),
+        pytest.param(None, [], {}, None, id="no taint"),
+    ],
+)
+def test_taints_of_the_input_evict_when_controllers_start(
+    seconds: Any, taints: list[str], more: dict[str, Any], moment: float | None
+) -> None:
+    control_plane = _woken(_lost("node-1", *taints, **more), nodes(2)[1], _pod("web", seconds, _UNREACHABLE))
+    assert _deleted(control_plane) == ([] if moment is None else [(moment, "web")])
+
+
+def test_a_pod_tolerates_from_its_creation_at_the_earliest() -> None:
+    late = _created_at(_pod("web", 300, _UNREACHABLE), "2026-01-01T00:01:00Z")
+    assert _deleted(_woken(_lost("node-1", _UNREACHABLE), nodes(2)[1], late)) == [(260.0, "web")]
+
+
+def test_a_custom_taint_of_the_input_counts_from_the_start() -> None:
+    assert _deleted(_woken(_lost("node-1", "a"), nodes(2)[1], _pod("web", 300))) == [(300.0, "web")]
+
+
+@pytest.mark.parametrize(
+    ("ready", "after"),
+    [
+        pytest.param("Unknown", {"web": "node-1-"}, id="no kubelet reports"),
+        pytest.param("False", {}, id="not ready"),
+        pytest.param("True", {}, id="ready"),
+    ],
+)
+@pytest.mark.parametrize("is_terminating", [False, True])
+def test_only_a_kubelet_that_reports_removes_a_deleted_pod(
+    ready: str, after: dict[str, str], is_terminating: bool
+) -> None:
+    pod = _pod("web")
+    if is_terminating:
+        pod = replace(pod, metadata=replace(pod.metadata, deletion_timestamp=_LOST_AT))
+    control_plane = ControlPlane(_lost("node-1", ready=ready), pod)
+    if not is_terminating:
+        control_plane.api.delete(control_plane.pod("web"))
+    assert control_plane.run().pods() == after
+    for left in after:
+        control_plane.api.delete(control_plane.pod(left), grace=0)
+    assert control_plane.run().pods() == {}, "a grace period of 0 needs no kubelet"
+
+
+def test_a_pod_does_not_become_ready_where_no_kubelet_reports() -> None:
+    control_plane = ControlPlane(_lost("node-1"), place=lambda pod: "node-1")
+    control_plane.api.create(make_pod("web").obj())
+    assert control_plane.run().pods() == {"web": "node-1"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "after"),
+    [
+        pytest.param("ReplicaSet", {"replicas": 1}, ["node-1-", "node-2+"], id="ReplicaSet"),
+        pytest.param("StatefulSet", {"replicas": 1}, ["node-1-"], id="StatefulSet"),
+        pytest.param("DaemonSet", {}, ["node-1-", "node-2+"], id="DaemonSet: none on the lost node"),
+    ],
+)
+def test_who_replaces_a_pod_that_stays_terminating(kind: str, spec: dict[str, Any], after: list[str]) -> None:
+    control_plane = rested(*nodes(2), make(kind, "web", **spec))
+    node = _node(control_plane, "node-1")
+    control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(Ready="Unknown"))))
+    (own,) = (name for name, place in control_plane.pods().items() if place.startswith("node-1"))
+    control_plane.api.delete(control_plane.pod(own))
+    control_plane.place = lambda pod: "node-2"
+    assert control_plane.run().nodes_of("web") == after
+
+
+@pytest.mark.parametrize("is_terminating", [False, True])
+def test_pods_of_a_node_out_of_service_go_when_controllers_start(is_terminating: bool) -> None:
+    pod = _pod("web")
+    if is_terminating:
+        pod = replace(pod, metadata=replace(pod.metadata, deletion_timestamp=_LOST_AT))
+    control_plane = _woken(_lost("node-1", "node.kubernetes.io/out-of-service"), nodes(2)[1], pod)
+    assert control_plane.pods() == {"youngest": "node-2+"}
+    assert (0.0, "gone", "web") in control_plane.events
 
 
 # Node lifecycle

@@ -531,3 +531,67 @@ def test_what_is_drained_together(each: Any, expected: list[Any]) -> None:
     loaded = loaded_of(make_node("n1").zone("z").obj(), make_node("n2").zone("z").obj(), make_node("n3").obj())
     assert in_turn(loaded, find_nodes(loaded, (), None), each) == expected
     assert find_nodes(loaded, ("node/n2", "n1", "n2"), None) == ["n2", "n1"]
+
+
+# Nodes whose kubelet does not report
+
+
+def lost(**conditions: str) -> Any:
+    """A node with the taints that the node lifecycle controller sets where no kubelet reports."""
+    found = [{"type": kind, "status": status} for kind, status in (conditions or {"Ready": "Unknown"}).items()]
+    builder = make_node("lost").status(conditions=found)
+    for effect in ("NoSchedule", "NoExecute"):
+        builder.taint("node.kubernetes.io/unreachable", effect=effect)
+    return builder.obj()
+
+
+def tolerant(builder: PodBuilder, seconds: int | None = 300) -> Any:
+    """A ready pod that tolerates for so long that its node is lost."""
+    toleration = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "tolerationSeconds": seconds}
+    return ready(builder).spec(tolerations=[toleration]).obj()
+
+
+@pytest.mark.parametrize(
+    ("pod", "conditions", "flags", "expected", "outcome"),
+    [
+        pytest.param(owned("x"), {}, {}, ("stuck", 1, "a"), "blocked", id="replaced at once"),
+        pytest.param(owned("x-0", "x", "StatefulSet"), {}, {}, ("stuck", 1, ""), "blocked", id="of a StatefulSet"),
+        pytest.param(make_pod("x"), {}, {}, ("stuck", 1, ""), "blocked", id="without a controller"),
+        pytest.param(owned("x").terminating(), {}, {}, ("stuck", 1, ""), "blocked", id="Terminating already"),
+        pytest.param(owned("x"), {}, {"timeout": 60.0}, ("stuck", 1, "a"), "blocked", id="a timeout"),
+        pytest.param(owned("x"), {}, {"grace_period": 0.0}, ("moves", 1, "a"), "safe", id="deleted by force"),
+        pytest.param(
+            owned("x").terminating(), {}, {"grace_period": 0.0}, ("gone", 1, ""), "safe", id="Terminating, by force"
+        ),
+        pytest.param(owned("x", "x", "DaemonSet"), {}, {}, ("stays", 0, ""), "safe", id="of a DaemonSet"),
+        pytest.param(owned("x"), {"Ready": "False"}, {}, ("moves", 1, "a"), "safe", id="not ready, but it reports"),
+    ],
+)
+def test_a_drain_waits_for_a_kubelet_that_does_not_report(
+    pod: PodBuilder, conditions: dict[str, str], flags: dict[str, Any], expected: tuple[str, int, str], outcome: str
+) -> None:
+    drain = run(
+        loaded_of(A, lost(**conditions), tolerant(pod.on("lost"), None)),
+        "lost",
+        flags=msgspec.structs.replace(ALL, **flags),
+    )
+    (found,) = fates(drain).values()
+    assert (found, drain.outcome) == (expected, outcome)
+    assert drain.drained == (outcome == "safe")
+    assert ("stays Terminating" in only(drain).why) == (expected[0] == "stuck")
+
+
+@pytest.mark.parametrize("seconds", [None, 0, 300])
+def test_a_drain_does_not_count_what_a_taint_of_another_node_evicts(seconds: int | None) -> None:
+    objects = (A, B, lost(), ready(owned("x").on("a")).obj(), tolerant(owned("y", "y").on("lost"), seconds))
+    drain = run(loaded_of(*objects), "a")
+    assert (fates(drain), drain.outcome) == ({"x": ("moves", 1, "b")}, "safe")
+    evicted = {each.pod for each in drain.world.final if each.state == "leaving"}
+    assert evicted == (set() if seconds is None else {"default/y"})
+
+
+def test_a_drain_that_takes_the_last_place_of_an_evicted_pod() -> None:
+    objects = (A, TIGHT, lost(), ready(owned("x").on("a")).obj(), tolerant(owned("y", "y").on("lost")))
+    drain = run(loaded_of(*objects), "a")
+    assert fates(drain) == {"x": ("moves", 1, "b")}
+    assert ([each.pod for each in drain.displaced], drain.outcome) == (["default/y"], "no place")

@@ -3,6 +3,7 @@ tolerationSeconds evict pods (pkg/controller/tainteviction)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, PodCondition, Taint
-from ksched_cli.api.object_facts import is_ready
+from ksched_cli.api.object_facts import is_ready, parse_time
 from ksched_cli.api.selectors import tolerates
-from ksched_cli.cluster.undo import LoggedDict, LoggedSet
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, Timer, WorkQueue
@@ -115,9 +116,10 @@ class TaintEvictionController(Controller):
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
-        # The names of the nodes that have such taints (taintedNodes).
-        tainted = (node.metadata.name for node in self.store.of(Node) if node.spec.taints and no_execute(node))
-        self._tainted: set[str] = LoggedSet(api.undo, tainted)
+        # Since when the controller has seen the NoExecute taints of each node that has some (taintedNodes).
+        tainted = [node for node in self.store.of(Node) if node.spec.taints and no_execute(node)]
+        seen = {node.metadata.name: min(_tainted_since(node), api.now()) for node in tainted}
+        self.tainted: dict[str, float] = LoggedDict(api.undo, seen)
 
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
@@ -125,21 +127,21 @@ class TaintEvictionController(Controller):
             return self._node_changed(old, new)
         if new is None:
             self._cancel(identity_of(old))
-        elif new.spec.node_name in self._tainted and (old is None or _is_elsewhere(old, new)):
+        elif new.spec.node_name in self.tainted and (old is None or _is_elsewhere(old, new)):
             return (identity_of(new),)
         return ()
 
     def _node_changed(self, old: Any, new: Any) -> Iterable[Identity]:
         if new is None:
-            self._tainted.discard(old.metadata.name)
+            self.tainted.pop(old.metadata.name, None)
             return ()
         taints = no_execute(new)
         if taints == (no_execute(old) if old is not None else ()):
             return ()
         if taints:
-            self._tainted.add(new.metadata.name)
+            self.tainted[new.metadata.name] = self.api.now()
         else:
-            self._tainted.discard(new.metadata.name)
+            self.tainted.pop(new.metadata.name, None)
         return (identity_of(new),)
 
     def reconcile(self, key: Identity) -> None:
@@ -149,22 +151,23 @@ class TaintEvictionController(Controller):
         pod = self.store.get(Pod, key[2], key[1])
         node = self.store.get(Node, pod.spec.node_name) if pod is not None else None
         if pod is not None and node is not None and no_execute(node):
-            self._process(pod, no_execute(node))
+            self._process(pod, no_execute(node), self.api.now())
 
     def _sync_node(self, name: str) -> None:
         """handleNodeUpdate."""
         node = self.store.get(Node, name)
         if node is None:
             return
-        taints = no_execute(node)
+        taints, now = no_execute(node), self.api.now()
         for pod in self.store.pods_on(name):
             if taints:
-                self._process(pod, taints)
+                self._process(pod, taints, max(self.tainted.get(name, now), _created(pod)))
             else:
                 self._cancel(identity_of(pod))
 
-    def _process(self, pod: Pod, taints: Sequence[Taint]) -> None:
-        """processPodOnNode: evict the pod at once, after the shortest toleration, or not at all."""
+    def _process(self, pod: Pod, taints: Sequence[Taint], started: float) -> None:
+        """processPodOnNode: evict the pod at once, after the shortest toleration, or not at all. The toleration counts
+        from `started`."""
         if _MIRROR in pod.metadata.annotations:
             return
         key, now = identity_of(pod), self.api.now()
@@ -177,11 +180,12 @@ class TaintEvictionController(Controller):
             # What was scheduled earlier stays, even where less is tolerated now.
             return
         self._cancel(key)
-        if seconds <= 0:
+        left = started + seconds - now
+        if seconds <= 0 or left <= 0:
             self.api.delete(pod, why=WHY, disrupts=True)
             return
-        timer = self.queue.at(self.queue.clock.now + seconds, lambda: self._evict(key))
-        self._evictions[key] = _Eviction(pod.metadata.uid, now, timer)
+        timer = self.queue.at(self.queue.clock.now + left, lambda: self._evict(key))
+        self._evictions[key] = _Eviction(pod.metadata.uid, started, timer)
 
     def _evict(self, key: Identity) -> None:
         eviction = self._evictions.pop(key, None)
@@ -193,6 +197,22 @@ class TaintEvictionController(Controller):
         eviction = self._evictions.pop(key, None)
         if eviction is not None:
             self.queue.cancel(eviction.timer)
+
+
+def _tainted_since(node: Node) -> float:
+    """When the node of an input got its NoExecute taints: when its condition Ready became what it is, for the taints
+    that this controller adds a moment later (timeAdded); for others, which have no time, when the run begins."""
+    if all(taint.key in (_NOT_READY, _UNREACHABLE) for taint in no_execute(node)):
+        for each in node.status.conditions:
+            if each.type == "Ready" and each.status != "True" and each.last_transition_time:
+                return parse_time(each.last_transition_time)
+    return math.inf
+
+
+def _created(pod: Pod) -> float:
+    """A pod tolerates no taint before it exists."""
+    stamp = pod.metadata.creation_timestamp
+    return parse_time(stamp) if stamp else 0.0
 
 
 def no_execute(node: Node) -> tuple[Taint, ...]:

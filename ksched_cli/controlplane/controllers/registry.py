@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.workloads import (
     Deployment,
@@ -30,7 +30,11 @@ from ksched_cli.controlplane.controllers.daemonset import DaemonSetController
 from ksched_cli.controlplane.controllers.deployment import DeploymentController
 from ksched_cli.controlplane.controllers.gc import GarbageCollector, NamespaceController, PodGarbageCollector, StandIn
 from ksched_cli.controlplane.controllers.job import CronJobController, JobController
-from ksched_cli.controlplane.controllers.nodelifecycle import NodeLifecycleController, TaintEvictionController
+from ksched_cli.controlplane.controllers.nodelifecycle import (
+    NodeLifecycleController,
+    TaintEvictionController,
+    no_execute,
+)
 from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.store import Identity, identity_of
@@ -145,19 +149,21 @@ class Controllers:
     what controllers reconcile at their start. Without either, controllers do nothing."""
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
-        self._store, self._queue = api.store, queue
+        self._store, self._queue, self._places_everything = api.store, queue, api.places_everything
         self.replica_sets = ReplicaSetController(api, queue)
         self.deployments = DeploymentController(api, queue, self.replica_sets)
         self.stateful_sets = StatefulSetController(api, queue)
         self.daemon_sets = DaemonSetController(api, queue)
         self.jobs = JobController(api, queue)
         self.autoscalers = AutoscalerBounds(api, queue)
+        self.taint_evictions = TaintEvictionController(api, queue)
+        self._pod_collector = PodGarbageCollector(api, queue)
         self.all: tuple[Controller, ...] = (
             NamespaceController(api, queue),
             GarbageCollector(api, queue),
             NodeLifecycleController(api, queue),
-            TaintEvictionController(api, queue),
-            PodGarbageCollector(api, queue),
+            self.taint_evictions,
+            self._pod_collector,
             CronJobController(api, queue),
             self.replica_sets,
             self.deployments,
@@ -209,11 +215,18 @@ class Controllers:
 
     def wake(self) -> None:
         """What each controller does when it starts, for objects that are not as they should be: a ReplicaSet that a
-        quota keeps short of pods, a rollout that is under way, a workload outside the bounds of its autoscaler. Where
-        the status of an object differs from the pods of the input, the input was cut: the object is left alone."""
+        quota keeps short of pods, a rollout that is under way, a workload outside the bounds of its autoscaler, the
+        pods of a node with NoExecute taints (without a scheduler no time passes for the pods of the input). Where the
+        status of an object differs from the pods of the input, the input was cut: the object is left alone."""
         store = self._store
         for key in store.autoscalers:
             self._queue.add(self.autoscalers, key)
+        for node in store.of(Node) if not self._places_everything else ():
+            if node.spec.taints:
+                if no_execute(node):
+                    self._queue.add(self.taint_evictions, identity_of(node))
+                for name in self._pod_collector.keys_to_reconcile(node, node):
+                    self._queue.add(self._pod_collector, name)
         for deployment in store.of(Deployment):
             sets = store.owned(deployment, ReplicaSet)
             if sets and sum(each.spec.replicas or 0 for each in sets) != wanted_replicas(deployment):

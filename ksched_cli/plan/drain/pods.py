@@ -127,10 +127,11 @@ class PendingPods:
                 self._note(uid)
 
     def changes_anyway(self, at_rest: Callable[[], None] = lambda: None) -> ChangesAnyway:
-        """Where the pods come to rest as the cluster is now. Everything is rolled back once `at_rest` has looked."""
-        if not self._waiting:
-            return NOTHING_MOVES
+        """Where the pods come to rest as the cluster is now, and where those do that a NoExecute taint evicts anyway.
+        Everything is rolled back once `at_rest` has looked."""
         world = self._world
+        if not self._waiting and not world.plane.controllers.taint_evictions.tainted:
+            return NOTHING_MOVES
         with world.trial():
             self.place()
             run_until_rest(world)
@@ -159,6 +160,7 @@ class PendingPods:
 _WAIT = ("waits", "wait")
 _NOT_RECREATED = "no controller recreates it"
 _PREEMPTED = "preempted by other pods, not evicted"
+_NO_KUBELET = "it stays Terminating: the kubelet of its node does not report (Ready is Unknown)"
 _TOO_LATE = "the --timeout was over before a budget allowed the eviction"
 
 
@@ -236,7 +238,7 @@ class DrainReader:
             remarks = (*remarks, Remark(_PREEMPTED, lost))
         return NodeDrain(
             node=node.name,
-            drained=not stuck and not node.timed_out,
+            drained=not node.timed_out and all(fate.fate != "stuck" for fate in pods),
             rounds=len(rounds),
             timed_out=node.timed_out,
             refusals=(),
@@ -258,7 +260,10 @@ class DrainReader:
         return PodFate(pod_key(pod), "unplaced", 0, successor, why=self._why_unplaced(current))
 
     def _fate(self, pod: Pod, number: int) -> PodFate:
-        new = self._successor(pod)
+        new, old = self._successor(pod), self._store.same_pod(pod)
+        if old is not None and old.metadata.deletion_timestamp and not self._world.plane.kubelets.has_kubelet(old):
+            successor, to = (pod_key(new), self._world.recorder.node_of(new)) if new is not None else ("", "")
+            return PodFate(pod_key(pod), "stuck", number, successor, to, why=_NO_KUBELET)
         if new is None:
             owner = owner_identity(pod)
             refused = self._api.refusals.get(owner) if owner is not None else None

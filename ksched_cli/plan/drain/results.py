@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 # moves: evicted, and its successor has a node; unplaced: evicted, and its successor has none; gone: evicted, and no
-# controller recreates it; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: other
-# pods of its node are refused, so that it is not evicted.
+# controller recreates it; stuck: a budget holds it, or it stays Terminating, because the kubelet of its node does not
+# report; stays: drain leaves it; refused: drain wants a flag; waits: other pods of its node are refused, so that it is
+# not evicted.
 Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"]
 
 # From the best to the worst. evicts others: every pod has a place, but pods of other nodes are preempted for it; loses
 # pods: no controller recreates a pod that was evicted or preempted; no place: a recreated pod finds no node, a pending
 # pod has a node without the drain and none with it, or the pods do not come to rest; blocked: kubectl refuses to
-# drain, or a budget holds a pod.
+# drain, or waits for a pod without end: a budget holds it, or the kubelet of its node does not report.
 DrainOutcome = Literal["safe", "evicts others", "loses pods", "no place", "blocked"]
 
 

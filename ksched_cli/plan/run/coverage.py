@@ -50,8 +50,8 @@ def coverage_of(
         coverage["autoscalersNotModelled"] = [text]
     if silent := _silent_nodes(loaded):
         coverage["nodesNotModelled"] = [
-            f"{named(silent)}: no kubelet reports (Ready is Unknown), but deleted pods go after their grace period, "
-            "and no pod is evicted after its tolerationSeconds"
+            f"{named(silent)}: no kubelet reports (Ready is Unknown), so that deleted pods stay Terminating; in a run "
+            "the kubelet does not come back, and nothing deletes the node"
         ]
     jobs = job_gaps(loaded)
     if jobs:
@@ -72,7 +72,7 @@ def coverage_of(
 
 
 def _silent_nodes(loaded: Loaded) -> list[str]:
-    """The nodes with pods, of DaemonSets aside, whose kubelets have stopped to report. Every kubelet of a run works."""
+    """The nodes with pods, of DaemonSets aside, whose kubelets have stopped to report. They stay so in a run."""
     silent = {
         node.metadata.name
         for node in loaded.of(Node)

@@ -211,6 +211,9 @@ class SweptPods:
         preempted = uid in self._earlier or (victim is not None and uid not in self._resting.preempted)
         current = last_version(world, pod)
         if current is not None:
+            if current.metadata.deletion_timestamp is not None:
+                # It stays Terminating: the kubelet of its node does not report.
+                return None
             final = world.recorder.final_of(current)
             if final.node:
                 return PodStory("scheduled", name, final.node, "", bool(place), preempted)
