@@ -221,6 +221,8 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "PersistentVolumeSpec": {"volumeMode": "Filesystem"},
     "StatefulSetSpec": {"podManagementPolicy": "OrderedReady"},
     "JobSpec": {"completionMode": "NonIndexed"},
+    "PodFailurePolicyOnPodConditionsPattern": {"status": "True"},
+    "PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
     "StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
     "ExactDeviceRequest": {"allocationMode": "ExactCount"},
     "DeviceSubRequest": {"allocationMode": "ExactCount"},
@@ -239,7 +241,18 @@ _MIRRORED = {"serviceAccount": "serviceAccountName"}
 # Fields that Go does not distinguish from absent ones when they are false or 0.
 _PLAIN = frozenset(
     (
-        *("hostIPC", "hostNetwork", "hostPID", "hostPort", "initialDelaySeconds", "port", "readOnly", "stdin"),
+        *(
+            "chapAuthDiscovery",
+            "chapAuthSession",
+            "hostIPC",
+            "hostNetwork",
+            "hostPID",
+            "hostPort",
+            "initialDelaySeconds",
+            "port",
+            "readOnly",
+            "stdin",
+        ),
         *("stdinOnce", "tty"),
     )
 )

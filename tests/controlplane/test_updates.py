@@ -70,6 +70,12 @@ def stored(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "metadata": {**document["metadata"], "uid": "u", "resourceVersion": "7"}}
 
 
+def on_failure(**pattern: str) -> dict[str, Any]:
+    """The spec of a Job with a podFailurePolicy."""
+    rules = [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", **pattern}]}]
+    return {"podFailurePolicy": {"rules": rules}}
+
+
 STARTED = {"startTime": "2026-01-31T12:00:00Z"}
 AT_REST = {**STARTED, "conditions": [{"type": "Suspended", "status": "True"}]}
 SSD, HDD = {"nodeSelector": {"disk": "ssd"}}, {"nodeSelector": {"disk": "hdd"}}
@@ -187,6 +193,18 @@ REFUSED = [
         id="provisioner",
     ),
     pytest.param(
+        stored({**STORAGE, "reclaimPolicy": "Retain"}),
+        {**STORAGE, "reclaimPolicy": None},
+        "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+        id="a default that is not that of the live class",
+    ),
+    pytest.param(
+        stored(make_pod("w").doc() | {"spec": {**make_pod("w").doc()["spec"], "priority": 0}}),
+        make_pod("w").doc() | {"spec": {**make_pod("w").doc()["spec"], "priority": 65536}},
+        "spec.priority: Forbidden: pod updates may not change fields other than",
+        id="priority of a pod",
+    ),
+    pytest.param(
         PRIORITY, {**PRIORITY, "value": 6}, "value: Forbidden: may not be changed in an update.", id="priority"
     ),
     pytest.param(
@@ -275,6 +293,11 @@ def test_a_refused_update_ends_every_command(
         ),
         pytest.param(suspended(), suspended(tolerations=[{"operator": "Exists"}]), id="tolerations of a suspended Job"),
         pytest.param(suspended(status=AT_REST, **HDD), suspended(**SSD), id="a Job whose suspension is done"),
+        pytest.param(stored({**STORAGE, "reclaimPolicy": "Delete"}), STORAGE, id="a default of a class is left out"),
+        pytest.param(
+            stored({**PRIORITY, "preemptionPolicy": "PreemptLowerPriority"}), PRIORITY, id="a default of a priority"
+        ),
+        pytest.param(stored(job(spec=on_failure(status="True"))), job(spec=on_failure()), id="a default in a list"),
         pytest.param(claim("1Gi"), claim("2Gi"), id="a larger claim"),
         pytest.param(make_pod("w").doc(), make_pod("w").image("other:2").doc(), id="image of a pending pod"),
         pytest.param(gated(disk="ssd").doc(), gated(disk="ssd", zone="a").doc(), id="node selector of a gated pod"),

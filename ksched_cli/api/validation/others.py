@@ -23,6 +23,7 @@ from ksched_cli.api.validation.fields import (
     text_at,
     texts_at,
 )
+from ksched_cli.api.validation.volumes import driver_name
 from ksched_cli.api.workloads import SYSTEM_PRIORITIES
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
@@ -88,7 +89,9 @@ def _traffic(spec: Mapping[str, Any], kind: str, path: Path) -> Errors:
 def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: Path) -> Errors:
     """ValidateServiceClusterIPsRelatedFields."""
     here = (*path, "clusterIPs")
-    if own and addresses and addresses[0] != own:
+    if addresses and not own:
+        yield invalid(here, addresses, "must be empty when `clusterIP` is not specified")
+    elif addresses and addresses[0] != own:
         yield invalid(here, addresses, "first value must match `clusterIP`")
     if "None" in addresses and len(addresses) > 1:
         yield invalid(here, addresses, "'None' must be the first and only value")
@@ -573,7 +576,7 @@ ROWS: Rows = {
     "DeviceSelector": {"cel": NEEDED},
     "CELDeviceSelector": {"expression!": checks.no_longer(10 * 1024)},
     "DeviceClassConfiguration DeviceClaimConfiguration": {"opaque": NEEDED},
-    "OpaqueDeviceConfiguration": {"": _parameters, "driver!": DOMAIN},
+    "OpaqueDeviceConfiguration": {"": _parameters, "driver!": checks.name(driver_name)},
     "DeviceClaim": {
         "": _device_claim,
         "requests": (checks.not_more_than(32), checks.unique("name")),
@@ -620,7 +623,7 @@ ROWS: Rows = {
             ),
             _device_node,
         ),
-        "driver!": (DOMAIN, checks.no_longer(63)),
+        "driver!": checks.name(driver_name),
         "nodeName": DOMAIN,
         "devices": (checks.not_more_than(128), checks.unique("name", of_item=True)),
     },

@@ -129,7 +129,7 @@ def _storage_class(document: Mapping[str, Any], path: Path) -> Errors:
         yield invalid(("parameters",), "", "field can not be empty.")
 
 
-def _driver(text: str) -> list[str]:
+def driver_name(text: str) -> list[str]:
     """ValidateCSIDriverName."""
     found = ["must be no more than 63 characters"] if len(text) > 63 else []
     return found if _DRIVER.fullmatch(text) else [*found, *(domain_problems(text.lower()) or [])]
@@ -255,9 +255,9 @@ ROWS: Rows = {
     "ISCSIVolumeSource ISCSIPersistentVolumeSource": {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION},
     "FCVolumeSource": {"": _fibre_channel, "lun": _PARTITION},
     "LocalVolumeSource": {"path!": checks.name(checks.no_way_back)},
-    "CSIVolumeSource": {"driver!": checks.name(_driver), "nodePublishSecretRef": _SECRET},
+    "CSIVolumeSource": {"driver!": checks.name(driver_name), "nodePublishSecretRef": _SECRET},
     "CSIPersistentVolumeSource": {
-        "driver!": checks.name(_driver),
+        "driver!": checks.name(driver_name),
         "volumeHandle": NEEDED,
         # No function of Kubernetes checks nodeStageSecretRef.
         "controllerPublishSecretRef nodePublishSecretRef": _NAMED_SECRET,
@@ -315,11 +315,11 @@ ROWS: Rows = {
     },
     "CSINodeSpec": {"drivers": checks.unique("name")},
     "CSINodeDriver": {
-        "name!": checks.name(_driver),
+        "name!": checks.name(driver_name),
         "nodeID!": checks.no_longer(256),
         "topologyKeys": (checks.each_item(KEY), checks.different),
     },
     "VolumeNodeResources": {"count": NOT_NEGATIVE},
-    "VolumeAttachmentSpec": {"attacher!": checks.name(_driver), "nodeName": NEEDED},
+    "VolumeAttachmentSpec": {"attacher!": checks.name(driver_name), "nodeName": NEEDED},
     "CSIStorageCapacity": {"storageClassName!": DOMAIN, "capacity": checks.amount_not_negative},
 }

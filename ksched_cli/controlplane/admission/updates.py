@@ -88,14 +88,15 @@ def _changed(
     path: Sequence[str], after: Document, before: Document, read: frozenset[str] = frozenset(), *, is_cut: bool = True
 ) -> Iterator[Path]:
     """The fields below a path that differ. Fields of the set `read`, and requests, are compared in a cut object too."""
-    holds = holds_of(after)
-    for step in path:
+    holds, (*parent, field) = holds_of(after), path
+    for step in parent:
         holds = held_by(holds, step)
     is_whole = not is_cut or bool(object_at(before, "metadata").get("resourceVersion"))
-    old, new = _at(before, tuple(path)), _at(after, tuple(path))
-    for steps in differences(holds, old, new):
-        is_read = steps[:1] and steps[0] in read and (len(steps) == 1 or "requests" in steps)
-        if is_whole or is_read or _at(old, steps) is not None:
+    # Compared in their parents, which know the defaults.
+    old, new = ({field: each} if (each := _at(side, tuple(path))) is not None else {} for side in (before, after))
+    for _, *steps in (each for each in differences(holds, old, new) if each[0] == field):
+        is_read = bool(steps) and steps[0] in read and (len(steps) == 1 or "requests" in steps)
+        if is_whole or is_read or _at(old, (field, *steps)) is not None:
             yield (*path, *steps)
 
 
@@ -256,7 +257,7 @@ def _volume(after: Document, before: Document) -> Errors:
 
 _GRACE = "terminationGracePeriodSeconds"
 # Fields of a pod that an update may change, or that have rules of their own.
-_MUTABLE_OF_PODS = frozenset(("activeDeadlineSeconds", "tolerations", "schedulingGates", "priority"))
+_MUTABLE_OF_PODS = frozenset(("activeDeadlineSeconds", "tolerations", "schedulingGates"))
 
 
 def _pod(after: Document, before: Document) -> Errors:
