@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import ksched_cli
 from ksched_cli import KschedError, Simulator
+from ksched_cli.cli.main import EVERY, program_with
 from ksched_cli.errors import ConfigError, InputError, UsageError
 from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.releases import DEFAULT_VERSION
@@ -278,3 +280,25 @@ def test_the_session_in_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     failures: list[str] = []
     result = doctest.DocTestRunner(verbose=False).run(examples, out=failures.append)
     assert result.failed == 0, "".join(failures)
+
+
+@pytest.mark.parametrize(
+    ("command", "method", "fewest"),
+    [
+        ("capacity", "capacity", 4),
+        ("drain", "drain_nodes", 7),
+        ("size", "size", 2),
+        ("consolidate", "consolidate", 5),
+        ("sweep", "sweep", 1),
+        ("check", "check", 2),
+        ("explain", "explain", 1),
+    ],
+)
+def test_a_keyword_has_the_default_of_its_option(command: str, method: str, fewest: int) -> None:
+    keywords = inspect.signature(getattr(Simulator, method)).parameters
+    options = {option.name: option.default for option in program_with(EVERY).commands[command].params}  # type: ignore[attr-defined]
+    # Durations and words have other types in Python.
+    same = {name for name in options.keys() & keywords.keys() if type(options[name]) is type(keywords[name].default)}
+    same = {name for name in same if options[name] is not None}
+    assert len(same) >= fewest
+    assert {name: options[name] for name in same} == {name: keywords[name].default for name in same}

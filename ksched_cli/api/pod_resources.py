@@ -118,9 +118,8 @@ def _pod_requests(
     with_claims: bool = False,
     by_sums: bool = False,
 ) -> Sums:
-    status, claims = pod.status, list[Quantities]()
-    if with_claims and status.node_allocatable_resource_claim_statuses:
-        claims = [each.resources for each in status.node_allocatable_resource_claim_statuses]
+    taken = pod.status.node_allocatable_resource_claim_statuses if with_claims else ()
+    claims = [each.resources for each in taken]
     if by_sums and use_status:
         sums = _largest_sums(pod, stand_ins, claims)
     else:

@@ -231,3 +231,10 @@ def test_the_cache_of_1_37_counts_by_sums() -> None:
     pod = in_place("1", "2", statuses=[held("c1", "2", "2"), held("c2", "1", "1")])
     found = {version: PodInfo(pod, ResourceIndex(), RELEASES[version]).requests for version in ("1.36", "1.37")}
     assert {version: dict(each).popitem()[1] for version, each in found.items()} == {"1.36": 4000, "1.37": 3000}
+
+
+@pytest.mark.parametrize(("with_claims", "milli"), [(False, 1000), (True, 3000)])
+def test_what_devices_take_of_the_node_counts_where_it_is_asked_for(with_claims: bool, milli: int) -> None:
+    entries = [{"resourceClaimName": "c", "resources": {"cpu": "2"}}, {"resourceClaimName": "d", "resources": {}}]
+    pod = make_pod().requests(cpu="1").status(nodeAllocatableResourceClaimStatuses=entries).obj()
+    assert requests_of(pod, use_status=False, with_claims=with_claims)["cpu"] == milli
