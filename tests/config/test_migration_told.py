@@ -252,3 +252,21 @@ def test_whatever_is_in_a_place_is_refused_or_said(document: dict[str, Any], oth
         except ConfigError:
             continue
         assert migrated(migration.document).document == migration.document
+
+
+@pytest.mark.parametrize(
+    ("weight", "priorities", "is_told"),
+    [
+        pytest.param(5, ["LeastRequestedPriority"], True, id="another priority"),
+        pytest.param(5, ["LeastRequestedPriority", "InterPodAffinityPriority"], False, id="its priority second"),
+        pytest.param(5, None, False, id="the default priorities"),
+        pytest.param(0, ["LeastRequestedPriority"], False, id="no weight"),
+    ],
+)
+def test_a_weight_without_its_priority_decides_nothing(
+    weight: int, priorities: list[str] | None, is_told: bool
+) -> None:
+    named = {"priorities": [{"name": name, "weight": 1} for name in priorities]} if priorities else {}
+    found = told(migrated({**POLICY, "hardPodAffinitySymmetricWeight": weight, **named}))
+    text = "this weight decides nothing, for InterPodAffinityPriority is not among the priorities"
+    assert any(text in each for each in found) is is_told

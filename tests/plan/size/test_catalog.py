@@ -25,6 +25,10 @@ def is_valid(document: dict[str, Any]) -> bool:
     return not list(validator.iter_errors(document))
 
 
+def test_a_catalog_has_a_shape() -> None:
+    assert [is_valid(catalog(*shapes)) for shapes in ([shape("m", 1)], [])] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("field", "amount", "says"),
     [
