@@ -473,15 +473,6 @@ def waiting_replica(name: str) -> PodBuilder:
     return owned(make_pod(name).requests(cpu="20"), "ReplicaSet", "web")
 
 
-APART = {
-    "podAntiAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
-        ]
-    }
-}
-
-
 def filled(name: str, cpu: str) -> list[Any]:
     """Pods of a DaemonSet that is not in the input: none of them can be deleted for good."""
     return [owned(running(f"on-{name}", name, cpu), "Node", name)]
@@ -516,19 +507,6 @@ def daemon_set(cpu: str, disk: str) -> Any:
             ],
             "2 more nodes like n1",
             id="as many as the replicas need that find none",
-        ),
-        pytest.param(
-            [node("n1", cpu="90"), *(waiting_replica(name).host_port(80) for name in ("a", "b", "c", "p"))],
-            "3 more nodes like n1",
-            id="a node for each replica with a host port",
-        ),
-        pytest.param(
-            [
-                node("n1", cpu="90", **{"kubernetes.io/hostname": "n1"}),
-                *(waiting_replica(name).label(app="web").spec(affinity=APART) for name in ("a", "b", "c", "p")),
-            ],
-            "3 more nodes like n1",
-            id="a node for each replica that keeps apart",
         ),
         pytest.param(
             [

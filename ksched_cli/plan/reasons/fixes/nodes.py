@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import approximate, milli_value, parse_quantity, value
-from ksched_cli.api.selectors import RequiredNodeAffinity, compile_selector
+from ksched_cli.api.selectors import RequiredNodeAffinity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.cluster.pod_info import host_ports_of
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.plan.explain.results import ExplainedNode, Rejection
 from ksched_cli.plan.reasons.fixes.limits import (
@@ -51,7 +50,6 @@ class NodeProposals:
         self._nodes = {node.metadata.name: node for node in loaded.of(Node)}
         self._requests = {name: amount for name, amount in requests_of(pod, use_status=False).items() if amount}
         self._daemons = [daemon_spec(each) for each in loaded.of(DaemonSet) if each.spec.template is not None]
-        self._keeps_apart = _keeps_apart(pod)
 
     def _is_sold(self, node: Node) -> bool:
         """Whether a copy of the node is a node that the pod may go to."""
@@ -153,8 +151,7 @@ class NodeProposals:
         daemons, count = self._daemon_requests(node)
         has = {name: _amount(node, name) for name in self._requests}
         room = [(has[name] - daemons.get(name, 0)) // amount for name, amount in self._requests.items()]
-        most = [1] if self._keeps_apart else []
-        return max(min([*room, *most, _amount(node, "pods") - count]), 0)
+        return max(min(*room, _amount(node, "pods") - count), 0) if room else max(_amount(node, "pods") - count, 0)
 
     def _daemon_requests(self, node: Node) -> tuple[Amounts, int]:
         """The requests of the DaemonSets' pods on the node, and how many pods there are."""
@@ -164,18 +161,6 @@ class NodeProposals:
             for name, amount in requests_of(Pod(spec=spec), use_status=False).items():
                 total[name] = total.get(name, 0) + amount
         return total, len(running)
-
-
-def _keeps_apart(pod: Pod) -> bool:
-    """Whether a node takes one replica: for a host port, or since replicas keep away from each other's nodes."""
-    if host_ports_of(pod, sidecars=True):
-        return True
-    affinity = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity else None
-    terms = affinity.required_during_scheduling_ignored_during_execution if affinity else ()
-    return any(
-        term.topology_key == HOSTNAME and compile_selector(term.label_selector).matches(pod.metadata.labels)
-        for term in terms
-    )
 
 
 def _moved(node: Node, count: int, zone: str) -> Iterator[LabelNode]:
