@@ -441,9 +441,10 @@ def _qualified(text: str) -> list[str]:
 
 def _identifier(text: str) -> list[str]:
     """validateCIdentifier."""
-    long = ["must be no more than 32 bytes"] if len(text.encode()) > 32 else []
-    text_is_one = text.isidentifier() and text.isascii()
-    return long if text_is_one else [*long, "a valid C identifier must start with a letter or an underscore"]
+    found = ["must be no more than 32 bytes"] if len(text.encode()) > 32 else []
+    if not (text.isidentifier() and text.isascii()):
+        found.append("a valid C identifier must start with a letter or an underscore")
+    return found
 
 
 def _device_node(spec: Mapping[str, Any], path: Path) -> Errors:
