@@ -5,7 +5,6 @@ Workloads are accepted, and their controllers try again until the pods are accep
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -14,7 +13,7 @@ from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import PriorityClass, RuntimeClass
 from ksched_cli.controlplane.store import Store, identity_of
-from ksched_cli.errors import Level, Problem
+from ksched_cli.errors import Level, Problem, did_you_mean
 from ksched_cli.sources.loaded import UNKNOWN_NAMESPACE, Loaded
 
 
@@ -35,7 +34,7 @@ _Need = tuple[Any, str, str]
 
 
 def needed_too_early(store: Store, manifests: Loaded) -> Collection[int]:
-    """The ids of new classes and service accounts that come after every pod which names them."""
+    """The ids of new classes and service accounts that come after a pod which names them."""
     made: dict[_Need, Any] = {
         (kind, "", each.metadata.name): each
         for kind in (PriorityClass, RuntimeClass)
@@ -45,11 +44,11 @@ def needed_too_early(store: Store, manifests: Loaded) -> Collection[int]:
     made |= {(None, *key): each for key, each in manifests.accounts.items() if key not in store.accounts}
     if not made:
         return ()
-    place, last = _places(manifests), dict[_Need, int]()
+    place, first = _places(manifests), dict[_Need, int]()
     for pod in manifests.of(Pod):
         for need in _needs(pod, manifests):
-            last[need] = max(last.get(need, 0), place[id(pod)])
-    return {id(each) for need, each in made.items() if need in last and last[need] < place[id(each)]}
+            first.setdefault(need, place[id(pod)])
+    return {id(each) for need, each in made.items() if need in first and first[need] < place[id(each)]}
 
 
 def _needs(pod: Pod, manifests: Loaded) -> Iterator[_Need]:
@@ -57,7 +56,7 @@ def _needs(pod: Pod, manifests: Loaded) -> Iterator[_Need]:
     yield PriorityClass, "", pod.spec.priority_class_name or ""
     yield RuntimeClass, "", pod.spec.runtime_class_name or ""
     known = manifests.documents.get(identity_of(pod))
-    if known is not None and manifests.accounts:
+    if known is not None:
         yield None, pod.metadata.namespace, text_at(object_at(known.document, "spec"), "serviceAccountName")
 
 
@@ -95,7 +94,7 @@ def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manif
                 yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)
                 continue
             hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
-            close = difflib.get_close_matches(namespace, names, 1, 0.75)
-            hint = f"did you mean {close[0]}? Else {hint}" if close else hint
+            near = did_you_mean(namespace, names, cutoff=0.75)
+            hint = f"{near} Else {hint}" if near else hint
             text = f"{missing.format(namespace)}{assumed}"
             yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node
+from ksched_cli.api.core import Node, ObjectMeta, PodCondition
+from ksched_cli.api.workloads import ResourceQuota, ResourceQuotaSpec
 from ksched_cli.controlplane.controllers.daemonset import DaemonSetController, DaemonStatus
 from tests.builders import make_node
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
@@ -26,11 +27,25 @@ def _images(control_plane: ControlPlane) -> list[str]:
     return sorted(control_plane.revisions().values())
 
 
+def _pod_on(control_plane: ControlPlane, node: str) -> str:
+    """The name of the ready pod of the node."""
+    return next(name for name, place in control_plane.pods().items() if place == f"{node}+")
+
+
+def _become_unready(control_plane: ControlPlane, name: str) -> None:
+    pod = control_plane.pod(name)
+    control_plane.api.update(replace(pod, status=replace(pod.status, conditions=(PodCondition("Ready", "False"),))))
+
+
 def test_every_node_gets_one_pod() -> None:
     control_plane = ControlPlane(*nodes(3))
     control_plane.api.create(make("DaemonSet", "agent"))
     assert control_plane.run().nodes_of("agent") == ["node-1+", "node-2+", "node-3+"]
     assert _status(control_plane) == DaemonStatus(desired=3, current=3, misscheduled=0, ready=3, available=3, updated=3)
+
+
+def test_the_status_of_a_set_of_the_input_is_there_before_any_run() -> None:
+    assert _status(rested(*nodes(2), make("DaemonSet", "agent"))).available == 2
 
 
 def test_a_new_node_gets_one() -> None:
@@ -71,6 +86,13 @@ def test_taints(taint: str, tolerations: list[Any], on_new_node: bool, stays: bo
     assert control_plane.run().nodes_of("agent") == expected
 
 
+def test_a_pod_that_a_taint_would_not_let_in_counts_as_misscheduled_only() -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent"))
+    control_plane.taint("node-1", "a:NoSchedule")
+    control_plane.run()
+    assert _status(control_plane) == DaemonStatus(desired=1, current=1, misscheduled=1, ready=1, available=1, updated=1)
+
+
 def test_a_label_that_goes_takes_the_pod_with_it() -> None:
     item = make("DaemonSet", "agent", template=template("agent", nodeSelector={"gpu": "yes"}))
     control_plane = rested(make_node("node-1").label(gpu="yes").obj(), make_node("node-2").label(gpu="yes").obj(), item)
@@ -80,11 +102,19 @@ def test_a_label_that_goes_takes_the_pod_with_it() -> None:
     assert control_plane.run().nodes_of("agent") == ["node-2+"]
 
 
-def test_a_deleted_pod_comes_back_on_its_node_once_it_is_gone() -> None:
-    control_plane = rested(*nodes(2), make("DaemonSet", "agent"))
-    name = next(name for name, node in control_plane.pods().items() if node == "node-1+")
-    control_plane.api.delete(control_plane.pod(name))
-    assert control_plane.run(29).nodes_of("agent") == ["node-1-", "node-2+"]
+@pytest.mark.parametrize(
+    ("strategy", "meanwhile"),
+    [
+        pytest.param(None, ["node-1-", "node-2+"], id="once it is gone"),
+        pytest.param(
+            _rolling(maxSurge=1, maxUnavailable=0), ["node-1+", "node-1-", "node-2+"], id="with surge: at once"
+        ),
+    ],
+)
+def test_a_deleted_pod_comes_back_on_its_node(strategy: Any, meanwhile: list[str]) -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent", updateStrategy=strategy))
+    control_plane.api.delete(control_plane.pod(_pod_on(control_plane, "node-1")))
+    assert control_plane.run(29).nodes_of("agent") == meanwhile
     assert control_plane.run().nodes_of("agent") == ["node-1+", "node-2+"]
 
 
@@ -93,6 +123,7 @@ def test_a_deleted_pod_comes_back_on_its_node_once_it_is_gone() -> None:
     [
         (None, 1),
         (_rolling(maxUnavailable=2), 2),
+        (_rolling(maxUnavailable=4), 4),
         (_rolling(maxUnavailable="50%"), 2),
         (_rolling(maxUnavailable="30%"), 2),
         (_rolling(maxUnavailable=9), 4),
@@ -104,6 +135,7 @@ def test_a_rollout_deletes_so_many_at_once(strategy: Any, at_once: int) -> None:
     control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
     control_plane.run(1)
     assert control_plane.count("deleted") == at_once
+    assert bool(control_plane.api.draws.made) == (0 < at_once < 4), "which nodes are first is left open"
     control_plane.run()
     assert _images(control_plane) == (["app:v2"] * 4 if at_once else ["app:v1"] * 4)
 
@@ -127,12 +159,81 @@ def test_with_surge_the_new_pod_comes_before_the_old_one_goes(surge: Any, at_onc
     assert control_plane.nodes_of("agent") == ["node-1+", "node-2+", "node-3+", "node-4+"]
 
 
-def test_a_surge_that_does_not_fit_keeps_the_old_pods() -> None:
+def _surging(count: int = 2) -> ControlPlane:
+    """A rollout with surge whose new pods are given no node: one of them waits."""
     strategy = _rolling(maxSurge=1, maxUnavailable=0)
-    control_plane = rested(*nodes(2), make("DaemonSet", "agent", updateStrategy=strategy))
+    control_plane = rested(*nodes(count), make("DaemonSet", "agent", updateStrategy=strategy))
     control_plane.place = lambda pod: ""
+    return control_plane
+
+
+def _roll_out(control_plane: ControlPlane) -> ControlPlane:
     control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
-    assert control_plane.run().nodes_of("agent") == ["", "node-1+", "node-2+"]
+    return control_plane.run(1)
+
+
+def test_a_surge_that_does_not_fit_keeps_the_old_pods() -> None:
+    control_plane = _roll_out(_surging())
+    assert control_plane.nodes_of("agent") == ["", "node-1+", "node-2+"]
+    old = control_plane.pod(_pod_on(control_plane, "node-1"))
+    control_plane.api.create(replace(old, metadata=replace(old.metadata, name="agent-twin", uid="twin")))
+    assert control_plane.run().nodes_of("agent") == ["", "node-1+", "node-2+"], "a second old pod goes"
+
+
+def test_an_old_pod_that_is_not_ready_does_not_wait_for_the_new_one() -> None:
+    control_plane = _roll_out(_surging(1))
+    _become_unready(control_plane, _pod_on(control_plane, "node-1"))
+    assert control_plane.run().nodes_of("agent") == [""]
+
+
+@pytest.mark.parametrize(
+    ("unready", "deleted", "goes"),
+    [
+        pytest.param([], "", True, id="the other node serves"),
+        pytest.param(["node-2"], "", False, id="no other pod is ready"),
+        pytest.param([], "node-2", False, id="the other pod terminates"),
+        pytest.param(["node-1", "node-2"], "", True, id="it is not ready itself"),
+    ],
+)
+def test_with_surge_an_old_pod_where_none_may_come_stays_while_it_is_needed(
+    unready: list[str], deleted: str, goes: bool
+) -> None:
+    control_plane = _surging()
+    own = _pod_on(control_plane, "node-1")
+    for name in [_pod_on(control_plane, node) for node in unready]:
+        _become_unready(control_plane, name)
+    control_plane.taint("node-1", "a:NoSchedule")
+    if deleted:
+        control_plane.api.delete(control_plane.pod(_pod_on(control_plane, deleted)))
+    _roll_out(control_plane)
+    assert (control_plane.pod(own).metadata.deletion_timestamp is not None) == goes
+
+
+def test_a_lost_node_with_two_pods_counts_as_one_that_is_unavailable() -> None:
+    strategy = _rolling(maxUnavailable=2)
+    control_plane = rested(*nodes(3), make("DaemonSet", "agent", updateStrategy=strategy))
+    own = control_plane.pod(_pod_on(control_plane, "node-1"))
+    node = control_plane.store.get(Node, "node-1")
+    control_plane.api.delete(node)
+    control_plane.api.create(replace(own, metadata=replace(own.metadata, name="agent-twin", uid="twin")))
+    assert _roll_out(control_plane).count("deleted") == 1
+    assert _images(control_plane.run()) == ["app:v2"] * 2
+
+
+@pytest.mark.parametrize(
+    ("count", "pods", "is_open"),
+    [
+        pytest.param(2, 1, True, id="one of two nodes gets a pod"),
+        pytest.param(1, 0, False, id="one node"),
+        pytest.param(17, 16, False, id="each of the first nodes gets a pod"),
+    ],
+)
+def test_which_nodes_get_a_pod_below_a_quota_is_a_draw(count: int, pods: int, is_open: bool) -> None:
+    quota = ResourceQuota(ObjectMeta("few", "default"), ResourceQuotaSpec(hard={"pods": str(pods)}))
+    control_plane = ControlPlane(*nodes(count), quota)
+    control_plane.api.create(make("DaemonSet", "agent"))
+    assert len(control_plane.run(0.001).pods()) == pods
+    assert bool(control_plane.api.draws.made) == is_open
 
 
 def test_which_nodes_are_first_is_a_draw() -> None:
@@ -153,8 +254,7 @@ def test_which_nodes_are_first_is_a_draw() -> None:
 def test_an_unavailable_old_pod_goes_first_and_counts() -> None:
     control_plane = rested(*nodes(3), make("DaemonSet", "agent"))
     control_plane.place = lambda pod: ""
-    name = next(name for name, node in control_plane.pods().items() if node == "node-2+")
-    control_plane.api.delete(control_plane.pod(name))
+    control_plane.api.delete(control_plane.pod(_pod_on(control_plane, "node-2")))
     control_plane.run()
     control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
     control_plane.run(1)

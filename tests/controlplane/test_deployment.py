@@ -13,6 +13,7 @@ from ksched_cli.controlplane.controllers.deployment import (
     MOST,
     DeploymentController,
     find_new_replica_set,
+    proportion,
     scaled_value,
 )
 from tests.builders import make_pod, owned
@@ -33,9 +34,8 @@ def replica_set(name: str, replicas: int, image: str, created: str, sizes: tuple
         "annotations": annotations,
         "creationTimestamp": created,
     }
-    found = make(
-        "ReplicaSet", f"web-{name}", metadata={**metadata, "namespace": "default"}, template=made, replicas=replicas
-    )
+    selector = {"matchLabels": {"app": "web"}}
+    found = make("ReplicaSet", f"web-{name}", metadata=metadata, selector=selector, template=made, replicas=replicas)
     assert isinstance(found, ReplicaSet)
     return found
 
@@ -71,6 +71,7 @@ SCALES = [
     pytest.param(False, [2, 2], (4, 0), (5, 0), [3, 2], id="proportional scaling (no new rs): 4 -> 5"),
     pytest.param(True, [3, 2, 1], (6, 0), (0, 0), [0, 0, 0], id="proportional scaling: 6 -> 0"),
     pytest.param(True, [0, 0, 0], (6, 0), (6, 0), [6, 0, 0], id="proportional scaling: 0 -> 6"),
+    pytest.param(False, [0, 0], (6, 0), (6, 0), [6, 0], id="no active set and no new rs: the newest"),
     pytest.param(True, [6, 6], (10, 2), (20, 2), [11, 11], id="deployment with surge pods"),
     pytest.param(True, [5, 8], (10, 3), (50, 6), [22, 34], id="change both surge and size"),
     pytest.param(False, [7, 3], (10, 0), (14, 0), [10, 4], id="change both size and template"),
@@ -91,6 +92,40 @@ def test_scale(
     of = controller(plane)
     of._scale(item, of.replica_sets(item))
     assert sizes_of(plane) == expected
+
+
+@pytest.mark.parametrize(
+    ("ready", "desired", "expected"),
+    [
+        pytest.param(2, 2, [2, 0], id="done: the old one goes"),
+        pytest.param(1, 2, [1, 1], id="not available yet"),
+        pytest.param(2, 3, [1, 1], id="last scaled for another number"),
+    ],
+)
+def test_scale_where_the_new_set_is_done(ready: int, desired: int, expected: list[int]) -> None:
+    new = replica_set("new", 2, NEW, "2016-02-01T00:00:00Z", (desired, 0))
+    old = replica_set("old", 1, OLD, "2016-01-01T00:00:00Z", (2, 0))
+    item = deployment(2, 0, 1)
+    plane = ControlPlane(item, new, old, *pods_of([new, old], ready))
+    of = controller(plane)
+    of._scale(item, of.replica_sets(item))
+    assert sizes_of(plane) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "most", "total", "allowed", "share"),
+    [
+        pytest.param(10, 20, 0, 9, 4, id="twice as many"),
+        pytest.param(None, 12, 8, 9, 2, id="without the annotation from the status"),
+        pytest.param(None, 12, 0, 9, 0, id="from nothing"),
+        pytest.param(10, 40, 0, 1, 1, id="no more than allowed"),
+        pytest.param(12, 4, 0, -1, -1, id="no fewer than allowed"),
+        pytest.param(10, 20, 0, 0, 0, id="none left"),
+    ],
+)
+def test_proportion(before: int | None, most: int, total: int, allowed: int, share: int) -> None:
+    """Of a set of four pods."""
+    assert proportion(4, before, 10, most, total, allowed) == share
 
 
 def pods_of(sets: list[ReplicaSet], ready: int = 0) -> list[Pod]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ksched_cli.api.core import Toleration
 from ksched_cli.api.workloads import JOB_INDEX, Job
 from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, JobController, JobState, completions_of
 from ksched_cli.plan.run.coverage import job_gaps
@@ -192,6 +193,18 @@ def test_pod_failure_policy_of_an_evicted_pod(action: str, failed: int, finished
     state = _state(control_plane)
     assert (state.failed, state.finished) == (failed, finished)
     assert state.active == (0 if finished else 1)
+
+
+@pytest.mark.parametrize("seconds", [pytest.param(0, id="at once"), pytest.param(5, id="after its toleration")])
+def test_an_eviction_by_a_taint_is_a_disruption(seconds: int) -> None:
+    control_plane = rested(*nodes(2), _job(parallelism=1, completions=1, podFailurePolicy=_policy("Ignore")))
+    pod = control_plane.pod(next(iter(control_plane.pods())))
+    tolerations = (Toleration(key="a", operator="Exists", toleration_seconds=seconds),)
+    control_plane.api.update(replace(pod, spec=replace(pod.spec, tolerations=tolerations)))
+    control_plane.place = lambda pod: "node-2"
+    control_plane.taint("node-1", "a:NoExecute")
+    assert _state(control_plane.run()) == JobState(active=1, succeeded=0, failed=0, finished="")
+    assert control_plane.count("deleted") == 1
 
 
 def test_a_rule_for_disruptions_is_not_for_a_pod_that_is_deleted_by_hand() -> None:

@@ -184,8 +184,15 @@ def test_templates_that_differ_in_fields_of_no_typed_object(fields: Any, differs
 
 def test_a_document_follows_its_typed_object() -> None:
     document = {"spec": {"replicas": 1, "unread": "x", "gone": 1, "list": [{"a": 1, "unread": 2}]}}
-    old = {"spec": {"replicas": 1, "gone": 1, "list": [{"a": 1}]}}
-    new = {"spec": {"replicas": 4, "list": [{"a": 2}], "more": True}}
+    old = {"spec": {"replicas": 1, "gone": 1, "list": [{"a": 1}], "default": ["x"], "scale": ["1"]}}
+    new = {"spec": {"replicas": 4, "list": [{"a": 2}], "more": True, "default": ["y"], "scale": 1}}
     assert overlaid(document, old, new) == {
-        "spec": {"replicas": 4, "unread": "x", "list": [{"a": 2, "unread": 2}], "more": True}
+        "spec": {
+            "replicas": 4,
+            "unread": "x",
+            "list": [{"a": 2, "unread": 2}],
+            "more": True,
+            "default": ["y"],
+            "scale": 1,
+        }
     }

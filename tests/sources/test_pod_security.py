@@ -172,6 +172,7 @@ RESTRICTED = [
     (safe(", runAsUser: 1"), ""),
     (safe("", ", runAsUser: 0"), 'runAsUser=0 (container "b" must not set runAsUser=0)'),
     (safe("", ", runAsUser: 0", before="hostUsers: false, "), ""),
+    (safe("", before="securityContext: {runAsUser: 0}, "), "runAsUser=0 (pod must not set runAsUser=0)"),
     (
         without(SECCOMP),
         'seccompProfile (pod or container "a" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',

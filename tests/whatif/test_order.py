@@ -32,6 +32,12 @@ HIGH, KATA, WEB = {"priorityClassName": "high"}, {"runtimeClassName": "kata"}, {
         pytest.param(
             [], [pod("q"), pod(**HIGH), CLASS], "no PriorityClass with name high was found", id="pod, pod, class"
         ),
+        pytest.param(
+            [],
+            [pod(**HIGH), CLASS, pod("q", **HIGH)],
+            "no PriorityClass with name high was found",
+            id="pod, class, pod",
+        ),
         pytest.param([], [pod(), CLASS, pod("q", **HIGH)], "", id="another pod, class, pod"),
         pytest.param([CLASS], [pod(**HIGH), CLASS], "", id="a class of the cluster"),
         pytest.param([], [make_workload("Deployment", pod=HIGH), CLASS], "", id="a controller tries again"),

@@ -84,9 +84,9 @@ class Chain(Logged):
 
     def object_refusal(self, item: Any) -> Denial:
         """The same for a new object that is no pod."""
-        if isinstance(item, PriorityClass) and item.global_default and self._priorities.default_beside(item):
-            name = self._priorities.default_beside(item)
-            text = f"PriorityClass {name} is already marked as default. Only one default can exist"
+        default = self._priorities.default
+        if isinstance(item, PriorityClass) and item.global_default and default is not None:
+            text = f"PriorityClass {default.metadata.name} is already marked as default. Only one default can exist"
             return Denial("Priority", text)
         message = self._limits.validate_claim(item) if isinstance(item, PersistentVolumeClaim) else ""
         if message:

@@ -188,9 +188,10 @@ def _escalation(pod: _PodFacts) -> _Verdict:
 
 def _volume_types(pod: _PodFacts) -> _Verdict:
     bad = {
-        text_at(each, "name"): min(each.keys() - {"name"}, default="unknown")
+        text_at(each, "name"): kind
         for _, each in items_at(pod.spec, "volumes")
-        if each.keys() - {"name"} and not each.keys() & _VOLUMES
+        if not each.keys() & _VOLUMES
+        for kind in each.keys() - {"name"}
     }
     verb, types = "uses" if len(bad) == 1 else "use", sorted(set(bad.values()))
     text = f"{_counted('volume', list(bad))} {verb} {_counted('restricted volume type', types)}"

@@ -132,20 +132,15 @@ class PriorityClasses:
         self._known = {each.metadata.name: each for each in classes}
         # Among several the one of the lowest value (Plugin.getDefaultPriorityClass).
         defaults = (each for each in self._known.values() if each.global_default)
-        self._default = min(defaults, key=lambda each: each.value, default=None)
-
-    def default_beside(self, item: PriorityClass) -> str:
-        """The name of another class that is the default (ValidatePriorityClass), or an empty string."""
-        found = [name for name, each in self._known.items() if each.global_default and name != item.metadata.name]
-        return found[0] if found else ""
+        self.default = min(defaults, key=lambda each: each.value, default=None)
 
     def fill_in(self, pod: Pod) -> str:
         """The class's value and preemption policy, for a pod without a priority; what is wrong with its class."""
         spec = pod.spec
         if spec.priority is not None:
             return ""
-        if not spec.priority_class_name and self._default:
-            spec.priority_class_name = self._default.metadata.name
+        if not spec.priority_class_name and self.default:
+            spec.priority_class_name = self.default.metadata.name
         spec.priority = self.value_of(spec.priority_class_name)
         if spec.priority is None:
             return f"no PriorityClass with name {spec.priority_class_name} was found"
@@ -156,7 +151,7 @@ class PriorityClasses:
 
     def value_of(self, name: str) -> int | None:
         """The priority that a class name stands for, None if there is no such class."""
-        chosen = self._known.get(name) if name else self._default
+        chosen = self._known.get(name) if name else self.default
         if chosen is not None:
             return chosen.value
         return SYSTEM_PRIORITIES.get(name) if name else 0

@@ -39,7 +39,7 @@ class DaemonAction(Enum):
     WRONG = "pods are to be deleted"
     UPDATE = "an available pod of an old revision, on a node where the set should run"
     REPLACE = "an unavailable pod of an old revision, there too"
-    OVER = "an old pod that is not needed any more"
+    OVER = "an unavailable old pod on a node where the set should not run"
     ELSEWHERE = "an available old pod on a node where the set should not run"
 
 
@@ -231,7 +231,6 @@ class DaemonNodes:
         view.serves = serves
         if old and new:
             view.unsettled = not self._is_available(new[0], now)
-            _note(view, DaemonAction.OVER, () if view.unsettled else old)
         elif old and runs:
             _note(view, DaemonAction.UPDATE if serves else DaemonAction.REPLACE, old)
         elif old:
@@ -295,8 +294,6 @@ class DaemonSetController(Controller):
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, DaemonSet):
-            if new is None:
-                self._nodes.pop(identity_of(item), None)
             return (identity_of(item),)
         if isinstance(item, Pod):
             return self._owners(item)

@@ -98,11 +98,8 @@ def max_surge(item: Deployment) -> int:
 
 
 def max_unavailable(item: Deployment) -> int:
-    """MaxUnavailable with ResolveFenceposts: one, where both values come to nothing."""
-    wanted = wanted_replicas(item)
-    if is_recreate(item) or not wanted:
-        return 0
-    rolling = _rolling(item)
+    """MaxUnavailable with ResolveFenceposts: one, where both values come to nothing. For a rolling update."""
+    wanted, rolling = wanted_replicas(item), _rolling(item)
     value = _QUARTER if rolling.max_unavailable is None else rolling.max_unavailable
     number = scaled_value(value, wanted, up=False)
     return min(number if number or max_surge(item) else 1, wanted)

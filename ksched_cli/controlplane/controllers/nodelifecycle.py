@@ -101,7 +101,6 @@ WHY = "evicted by a NoExecute taint"
 class _Eviction(Struct, frozen=True):
     """A pod that is to be evicted. `started`: the toleration counts from there."""
 
-    uid: str
     started: float
     timer: Timer
 
@@ -116,7 +115,7 @@ class TaintEvictionController(Controller):
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
-        # Since when the controller has seen the NoExecute taints of each node that has some (taintedNodes).
+        # Since when the controller has seen the NoExecute taints of each node that has or had some (taintedNodes).
         tainted = [node for node in self.store.of(Node) if node.spec.taints and no_execute(node)]
         seen = {node.metadata.name: min(_tainted_since(node), api.now()) for node in tainted}
         self.tainted: dict[str, float] = LoggedDict(api.undo, seen)
@@ -133,15 +132,12 @@ class TaintEvictionController(Controller):
 
     def _node_changed(self, old: Any, new: Any) -> Iterable[Identity]:
         if new is None:
-            self.tainted.pop(old.metadata.name, None)
             return ()
         taints = no_execute(new)
         if taints == (no_execute(old) if old is not None else ()):
             return ()
         if taints:
             self.tainted[new.metadata.name] = self.api.now()
-        else:
-            self.tainted.pop(new.metadata.name, None)
         return (identity_of(new),)
 
     def reconcile(self, key: Identity) -> None:
@@ -185,13 +181,12 @@ class TaintEvictionController(Controller):
             self.api.delete(pod, why=WHY, disrupts=True)
             return
         timer = self.queue.at(self.queue.clock.now + left, lambda: self._evict(key))
-        self._evictions[key] = _Eviction(pod.metadata.uid, started, timer)
+        self._evictions[key] = _Eviction(started, timer)
 
     def _evict(self, key: Identity) -> None:
-        eviction = self._evictions.pop(key, None)
-        pod = self.store.get(Pod, key[2], key[1])
-        if eviction is not None and pod is not None and pod.metadata.uid == eviction.uid:
-            self.api.delete(pod, why=WHY, disrupts=True)
+        """The pod is there: where it is deleted earlier, its timer is cancelled."""
+        del self._evictions[key]
+        self.api.delete(self.store.get(Pod, key[2], key[1]), why=WHY, disrupts=True)
 
     def _cancel(self, key: Identity) -> None:
         eviction = self._evictions.pop(key, None)

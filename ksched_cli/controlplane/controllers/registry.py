@@ -119,9 +119,7 @@ class DisruptionController(Controller):
         pod = new or old
         assert pod is not None
         for identity in self._budgets.get(pod.metadata.namespace, ()):
-            item = self.store.get(PodDisruptionBudget, identity[2], identity[1])
-            if item is None:
-                continue
+            item: Any = self.store.get(PodDisruptionBudget, identity[2], identity[1])
             was, is_now = (each is not None and self.api.budgets.covers(item, each) for each in (old, new))
             if was or is_now:
                 covered = self._covered.get(identity)
