@@ -50,7 +50,7 @@ def read_build_info(package: Path) -> BuildInfo:
     return _read_archive(_ARCHIVE)
 
 
-def version_of(described: str, commits: int = 0, commit: str = "") -> str:
+def version_of(described: str, commits: int, commit: str) -> str:
     """The version of what `git describe --tags --long` calls v0.1.0-5-gabc: the next patch is being developed after
     the tag, so it is 0.1.1.dev5+gabc. A clone without tags has no number: it is 0.0.0.dev, counted from its root."""
     described, dirty, _ = described.partition("-dirty")

@@ -25,11 +25,12 @@ def workload_labels(paths: Sequence[str], namespace: str) -> list[str]:
 
 
 def with_folders(paths: Sequence[str], *, recursive: bool) -> tuple[str, ...]:
-    """The paths; with `recursive` also the folders below that have manifests."""
+    """The paths; with `recursive` every folder in and below them that has manifests."""
     if not recursive:
         return tuple(paths)
-    found = [*paths]
+    found: list[str] = []
     for path in paths:
-        below = [folder for folder, _, files in os.walk(path) if any(name.endswith(SUFFIXES) for name in files)]
-        found += sorted(folder for folder in below if os.path.abspath(folder) != os.path.abspath(path))
+        found += sorted(
+            folder for folder, _, files in os.walk(path) if any(name.endswith(SUFFIXES) for name in files)
+        ) or [path]
     return tuple(found)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import queue
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -18,13 +23,16 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import live_screen
 from ksched_cli.cli.live_screen import ScreenState, keys_of, pressed
+from ksched_cli.cli.main import run
+from ksched_cli.errors import ClusterUnreadable
 from ksched_cli.plan.watch import Answer, Kind, Moment, News
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.screen import listed
-from ksched_cli.report.view.watch import MARK, WatchScreen, age, view
+from ksched_cli.report.view.watch import MARK, WatchScreen, age, time_of_day, view
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT
+from tests.running import Ksched
 from tests.sources.live.kube_server import serving
 
 NODE = "ip-10-0-1-17.eu-west-1.compute.internal"
@@ -190,6 +198,148 @@ def test_nodes_of_an_autoscaler_are_on_the_screen() -> None:
 
 
 # All of it
+
+
+class Followed:
+    """A cluster of one moment, as a screen or as lines."""
+
+    def __init__(self) -> None:
+        self.warnings: tuple[str, ...] = ()
+        self.closed = False
+        self._asked = queue.Queue[str | None]()
+
+    def seen(self) -> Iterator[Moment | Answer]:
+        yield moment()
+        while pod := self._asked.get():
+            yield Answer(pod, mistake=f"there is no {pod} any more")
+
+    def news(self) -> Iterator[News]:
+        try:
+            for number in range(3):
+                self.warnings = ("a warning",)
+                yield News(Kind.FITS, f"default/web-{number}", "n1")
+        finally:
+            self.closed = True
+
+    def ask(self, pod: str) -> None:
+        self._asked.put(pod)
+
+    def stop(self) -> None:
+        self._asked.put(None)
+
+
+def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys `j`, enter, escape, and `q`: the frames that a person sees, and a terminal that is as before."""
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    ours, theirs = pty.openpty()
+    sent: list[bytes] = []
+
+    def receive() -> None:
+        with suppress(OSError):
+            while chunk := os.read(ours, 65536):
+                sent.append(chunk)
+
+    def press_keys() -> None:
+        until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON)
+        os.write(ours, b"j\r")
+        until(lambda: b"any more" in b"".join(sent))
+        os.write(ours, b"\x1bq")
+
+    def until(holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not holds() and time.monotonic() < end:
+            time.sleep(0.01)
+
+    threads = [threading.Thread(target=each) for each in (receive, press_keys)]
+    for each in threads:
+        each.start()
+    for name in ("CI", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm-256color", "COLUMNS": "60", "LINES": "12"}.items():
+        monkeypatch.setenv(name, value)
+    before = termios.tcgetattr(theirs)
+    monkeypatch.setattr(Simulator, "watch", lambda *_: Followed())
+    monkeypatch.setattr(live_screen.time, "time", lambda: NOW)
+    with open(os.dup(theirs)) as stdin, open(os.dup(theirs), "w") as stdout, monkeypatch.context() as changed:
+        changed.setattr("sys.stdin", stdin)
+        changed.setattr("sys.stdout", stdout)
+        assert run(["watch"]) == 0
+        assert termios.tcgetattr(theirs) == before
+    os.close(theirs)
+    for each in threads:
+        each.join()
+    text = b"".join(sent).decode().replace("\r\n", "\n")
+    # Its own screen without a cursor, and at the end the screen of the shell again.
+    assert text.startswith("\x1b[?1049h\x1b[H\x1b[?25l\x1b[H")
+    assert text.endswith("\x1b[?25h\x1b[?1049l")
+    assert "\x1b[1;31m1 unschedulable\x1b[0m" in text
+    assert "\n\x1b[7mj/k choose " in text
+    frames = [re.sub(r"\x1b\[[?0-9;]*[a-z]", "", frame).split("\n") for frame in text.split("\x1b[H")[2:]]
+    assert {len(line) for frame in frames for line in frame} == {60}
+    # The screen is drawn again each second.
+    shown = [[line.rstrip() for line in frame] for frame, _ in itertools.groupby(frames)]
+    explained = ["j/k scroll   escape back   q quit"]
+    assert shown == [
+        choice("big-0"),
+        choice("held-0"),
+        ["default/held-0: looking for the cause ...", *[""] * 10, *explained],
+        ["default/held-0: there is no default/held-0 any more", *[""] * 10, *explained],
+        choice("held-0"),
+    ]
+
+
+def choice(chosen: str) -> list[str]:
+    """The screen of twelve lines with sixty columns."""
+    rows = {
+        "big-0": "default/big-0   unschedulable  10s   2 nodes lack cpu",
+        "held-0": "default/held-0  held back      24h   waiting for schedul…",
+        "web-0": "default/web-0   scheduled      106m  n2: total 463, 9 mo…",
+    }
+    return [
+        "5 pending pods: 1 unschedulable, 1 held back, 3",
+        f"    scheduled (2 nodes, {time_of_day(NOW)})",
+        "",
+        "   POD             RESULT         AGE   WHY",
+        *(f"{'>' if name == chosen else ' '}  {row}" for name, row in rows.items()),
+        "   and 2 more",
+        "",
+        "Fullest nodes, now -> with the pending pods",
+        "NODE  CPU          MEMORY  PODS",
+        "j/k choose   enter explain   s sort: result   / filter   q …",
+    ]
+
+
+def failing() -> Iterator[Moment]:
+    raise ClusterUnreadable("no cluster")
+    yield moment()
+
+
+def test_no_screen_opens_without_a_cluster(monkeypatch: pytest.MonkeyPatch, ksched: Ksched) -> None:
+    followed = Followed()
+    monkeypatch.setattr(followed, "seen", failing)
+    monkeypatch.setattr(Simulator, "watch", lambda *_: followed)
+    monkeypatch.setattr(live_screen, "can_show", lambda: True)
+    monkeypatch.setattr(live_screen, "Screen", None)
+    assert ksched("watch", code=3).err == "ksched: no cluster\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        pytest.param([], 3, id="to the end"),
+        pytest.param(["--count", "2"], 2, id="a number of lines"),
+        pytest.param(["-o", "json"], 3, id="json"),
+    ],
+)
+def test_lines(arguments: list[str], shown: int, monkeypatch: pytest.MonkeyPatch, ksched: Ksched) -> None:
+    """Also on a terminal, where `-o json` and `--count` print lines."""
+    followed = Followed()
+    monkeypatch.setattr(Simulator, "watch", lambda *_: followed)
+    monkeypatch.setattr(live_screen, "can_show", lambda: bool(arguments))
+    printed = ksched("watch", *arguments, code=0)
+    assert len(printed.out.splitlines()) == shown
+    assert printed.err == "ksched: warning: a warning\n"
+    assert followed.closed
 
 
 @pytest.mark.slow

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksched_cli import Simulator
+from ksched_cli.plan.overview import ClusterOverview
+from ksched_cli.report.registry import RenderOptions, view_of
+from ksched_cli.report.sinks.terminal import write_view
 from ksched_cli.simulator import RunOptions
+from tests.builders import make_node, make_pod
 from tests.cli.transcripts import DEMO, FLEET, ROOT
 from tests.lanes import sampled
 
@@ -19,6 +23,8 @@ NOTEBOOK = ROOT / "fixtures" / "notebook" / "what-if.ipynb"
 DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 WEB = str(ROOT / "fixtures" / "check" / "deploy" / "web.yaml")
 SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
+HOST = "kubernetes.io/hostname"
+NODES = {"names": ["n"], "zones": [""]}
 RESULTS: dict[str, Callable[[], Any]] = {
     "Simulator": lambda: Simulator.load(DEMO),
     "Simulation": lambda: Simulator.load(DEMO).run(),
@@ -53,24 +59,48 @@ def test_a_result_shows_itself(name: str) -> None:
     assert all(len(line) <= 100 for line in text.splitlines())
 
 
-def test_a_long_table_is_cut(tmp_path: Path) -> None:
-    nodes = [
-        {
-            "kind": "Node",
-            "apiVersion": "v1",
-            "metadata": {"name": "n"},
-            "status": {"allocatable": {"cpu": "1", "pods": "9"}},
-        }
-    ]
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
-    pods = [
-        {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": f"p{number}"}, "spec": {"containers": [container]}}
-        for number in range(60)
-    ]
-    lines = repr(Simulator.load(*nodes, *pods).run()).splitlines()
-    assert len(lines) == 41 or len(lines) < 20
-    if len(lines) == 41:
-        assert re.fullmatch(r"… and \d+ more lines", lines[-1])
+@pytest.mark.parametrize(
+    ("pods", "last"), [(37, None), (38, "… and 1 more lines"), (39, "… and 2 more lines")], ids=str
+)
+def test_a_long_table_is_cut(pods: int, last: str | None) -> None:
+    """After 40 lines, three of them above the first pod."""
+    names = [f"n-{number}" for number in range(pods)]
+    nodes = [make_node(name).label(HOST, name).allocatable(cpu="4", pods="9").doc() for name in names]
+    waiting = [make_pod(name).requests(cpu="1").spec(nodeSelector={HOST: name}).doc() for name in names]
+    lines = repr(Simulator.load(*nodes, *waiting).run()).splitlines()
+    assert lines[39:] == [lines[39], *([last] if last else [])]
+    assert lines[39].startswith("default/n-")
+
+
+@pytest.mark.parametrize(
+    ("running", "waiting", "first"),
+    [
+        (0, 0, "<strong>1 node: 0 pods run.</strong><br>0 are pending.</p>"),
+        (1, 1, "<strong>1 node: 1 pod runs.</strong><br>1 is pending.</p>"),
+        (2, 2, "<strong>1 node: 2 pods run.</strong><br>2 are pending.</p>"),
+    ],
+    ids=str,
+)
+def test_the_verdict_of_a_cluster(running: int, waiting: int, first: str) -> None:
+    pods = [make_pod(f"run-{number}").on("n").doc() for number in range(running)]
+    pods += [make_pod(f"wait-{number}").doc() for number in range(waiting)]
+    assert first in Simulator.load(make_node("n").doc(), *pods)._repr_html_()
+
+
+def test_a_cluster_lists_twenty_pending_pods() -> None:
+    for number in (20, 21):
+        found = ClusterOverview(
+            pending=tuple(f"p-{each}" for each in range(number)), running=0, node_table=NODES, coverage={}
+        )
+        out = io.StringIO()
+        write_view(view_of(found, RenderOptions()), out, RenderOptions(width=80))
+        assert ("and 1 more row (-o wide shows all)" in out.getvalue()) is (number > 20)
+
+
+def test_a_scenario_has_its_timeline_in_a_notebook() -> None:
+    """The command line writes it with --timeline only."""
+    found = Simulator.load(FLEET).scenario(str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml"))
+    assert "Seconds on a virtual clock" in html.unescape(found._repr_html_())
 
 
 def test_markup_of_a_cluster_is_text_in_a_notebook() -> None:

@@ -13,11 +13,32 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import make_pod, write_list
+
 pytest_plugins = "pytester"
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "fixtures" / "pytest-example"
 FEW = "@pytest.mark.workloads({mark})\ndef test_it(cluster, expect):\n    expect(cluster('cluster.yaml')){chain}\n"
+
+MARKED = """
+import pytest
+
+@pytest.mark.workloads("more", recursive=True)
+def test_ml(cluster, expect):
+    expect(cluster("cluster.yaml")).schedules()
+
+@pytest.mark.workloads("pods.json", namespace="shop")
+def test_losses(cluster, expect):
+    expect(cluster("cluster.yaml", namespace="shop")).survives(node=1)
+
+def test_another_version(cluster, expect):
+    for version in ("1.30", "1.34", "1.34"):
+        expect(cluster("cluster.yaml", kube_version=version)).schedules("deploy/ml")
+
+def test_nothing_of_ksched():
+    pass
+"""
 
 
 @pytest.fixture
@@ -51,6 +72,46 @@ def test_the_example_passes(example: pytest.Pytester) -> None:
     result = pytest_of(example, "--strict-markers", "-v")
     result.assert_outcomes(passed=12)
     result.stdout.fnmatch_lines(["*::test_shop?StatefulSet/shop/db? PASSED*", "*::test_ml?Job/ml/train? PASSED*"])
+
+
+def test_marks_and_pages(example: pytest.Pytester) -> None:
+    """Tests with the mark and without, of folders below a folder, and pages of two clusters with the same manifests."""
+    without_node(example, "data-2")
+    (example.path / "test_deploy.py").write_text(MARKED)
+    (example.path / "test_wrong.py").write_text(
+        "import pytest\n@pytest.mark.workloads('deploy/shop')\ndef test_it():\n    pass\n"
+    )
+    (example.path / "pages").mkdir()
+    shutil.copytree(example.path / "deploy" / "ml", example.path / "more" / "ml")
+    pods = [make_pod(name, "shop").requests(cpu="1") for name in ("a", "b")]
+    manifests = [pods[0].doc(), pods[1].spec(nodeSelector={"disk": "ssd"}).doc()]
+    for each in manifests:
+        del each["metadata"]["namespace"]
+    write_list(example.path / "pods.json", *manifests)
+    options = ["--continue-on-collection-errors", "--strict-markers", "--ksched-html", "pages", "-v", "--tb=no"]
+    result = example.runpytest_inprocess("-p", "ksched_cli.testing.plugin", "-p", "no:cacheprovider", *options)
+    shown = result.stdout.str()
+    assert re.findall(r"^test_deploy\.py::(\S+ [A-Z]+)", shown, re.MULTILINE) == [
+        "test_ml[Deployment/ml/inference] PASSED",
+        "test_ml[Job/ml/train] PASSED",
+        "test_ml[Deployment/ml/dashboard] PASSED",
+        "test_losses[Pod/shop/a] PASSED",
+        "test_losses[Pod/shop/b] FAILED",
+        "test_another_version PASSED",
+        "test_nothing_of_ksched PASSED",
+    ]
+    assert re.findall(r"^ERROR (\S+)", shown, re.MULTILINE) == ["test_wrong.py"]
+    pages = [
+        "more-ml.html",
+        "pods.json.html",
+        "pods.json-without-data-1.html",
+        "deploy-ml.html",
+        "deploy-ml-2.html",
+    ]
+    assert re.findall(r"^ksched: (.*)", shown, re.MULTILINE) == [os.path.join("pages", name) for name in pages]
+    texts = {path.name: path.read_text() for path in (example.path / "pages").iterdir()}
+    assert texts.keys() == set(pages)
+    assert all(text.startswith("<!DOCTYPE html>") for text in texts.values())
 
 
 @pytest.mark.slow

@@ -121,6 +121,19 @@ def test_folders_below(tmp_path: Path) -> None:
     top = str(tmp_path / "deploy")
     assert with_folders([top], recursive=False) == (top,)
     assert with_folders([top], recursive=True) == (top, str(tmp_path / "deploy" / "sub"))
+    (tmp_path / "deploy" / "a.yaml").unlink()
+    assert with_folders([top], recursive=True) == (str(tmp_path / "deploy" / "sub"),)
+    (tmp_path / "deploy" / "sub" / "b.yaml").unlink()
+    assert with_folders([top, "none"], recursive=True) == (top, "none")
+
+
+def test_folders_below_are_read_on_request_only(web: str, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    write_list(tmp_path / "below" / "big.json", deployment(1, "100"))
+    expected = Expectation(Simulator.load([node("a-1", "a")]))
+    assert expected.schedules(str(tmp_path)) is expected
+    with pytest.raises(NotSchedulable, match=r"below/big\.json"):
+        expected.schedules(str(tmp_path), recursive=True)
 
 
 def test_labels_are_those_of_check(web: str) -> None:

@@ -13,7 +13,7 @@ Document = ClusterOverview
 
 def view(found: ClusterOverview) -> View:
     """`6 nodes in 2 zones: 8 pods run, 4 are pending`."""
-    table = value_of(found.node_table) or {"names": [], "zones": []}
+    table = value_of(found.node_table)
     nodes, zones = len(table["names"]), len(set(table["zones"]) - {""})
     where = f" in {counted(zones, 'zone')}" if zones else ""
     waiting = len(found.pending)
