@@ -33,6 +33,7 @@ MISBEHAVIOURS = [
 NONSENSE = [
     pytest.param(Raw(b""), "EOF", id="an empty body"),
     pytest.param(Raw(b"<html>"), "the answer is not JSON: JSON is malformed", id="not JSON"),
+    pytest.param(Raw(b"x" * 99), f"it begins with '{'x' * 60}'", id="not JSON, and long"),
     pytest.param(Raw(b"["), "the answer is not JSON: Input data was truncated", id="half of it"),
     pytest.param(Raw(b"[" * 100_000), "the answer is not JSON", id="very deep"),
     pytest.param(Raw(b'"\xff"'), "the answer is not JSON", id="not UTF-8"),

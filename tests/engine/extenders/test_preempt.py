@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import make_node, make_pod
 from tests.engine.extenders.runs import extender, only, scheduler_with
-from tests.engine.extenders.service import Service
+from tests.engine.extenders.service import Raw, Service
 
 PREEMPTING = {"filterVerb": "", "preemptVerb": "preempt"}
 NEW_YEAR = "2026-01-01T00:00:00Z"
@@ -68,6 +68,19 @@ def test_what_it_is_asked(cached: bool) -> None:
         assert (weak["metadata"]["name"], weak["spec"]["nodeName"]) == ("weak", "a")
 
 
+def test_a_victim_that_was_placed_in_this_run_is_sent_with_its_node() -> None:
+    placed = make_pod("placed").uid("uid-placed").requests(cpu="4").priority(1).obj()
+    with Service({"preempt": {}}) as service:
+        scheduler = scheduler_with(
+            [extender(service.url, cached=False, **PREEMPTING)], [make_node("a").obj()], [placed, WANTED]
+        )
+        for uid in ("uid-placed", "uid-new"):
+            scheduler.schedule(scheduler.cluster.pods.row_of[uid])
+        (body,) = service.bodies("preempt")
+    (victim,) = body["NodeNameToVictims"]["a"]["Pods"]
+    assert (victim["metadata"]["name"], victim["spec"]["nodeName"]) == ("placed", "a")
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -81,6 +94,11 @@ def test_what_it_is_asked(cached: bool) -> None:
         ),
         pytest.param(
             victims_on("c", c=["strong", "bystander"], violations=1), ("c", ["strong", "bystander"], 1), id="one more"
+        ),
+        pytest.param(
+            {"NodeNameToMetaVictims": {"b": {"Pods": [{"UID": "uid-middling"}]}}},
+            ("b", ["middling"], 0),
+            id="names as Go writes them, and no violations",
         ),
         pytest.param({"nodeNameToMetaVictims": {}}, "no candidate node for preemption", id="no node"),
         pytest.param({}, "no candidate node for preemption", id="nothing"),
@@ -128,6 +146,15 @@ def test_one_that_may_be_passed_over_is(answer: Any, problem: str) -> None:
         assert preempt(passed_over, extender(second.url, ignorable=True, **PREEMPTING)) == ("c", ["strong"], 0)
 
 
+def test_a_failure_that_is_passed_over_is_reported() -> None:
+    with Service({"preempt": Raw(b"")}) as service:
+        scheduler = scheduler_with([extender(service.url, ignorable=True, **PREEMPTING)], None, [*PODS, WANTED])
+        only(scheduler)
+    assert scheduler.extenders is not None
+    (entry,) = scheduler.extenders.report()
+    assert entry["passedOver"] == [{"verb": "preempt", "error": "EOF", "times": 1}]
+
+
 def test_of_one_that_may_be_passed_over_nodes_without_victims_are_left_out() -> None:
     answer = victims_on("a", "c", a=[])
     with Service({"preempt": answer}) as service:
@@ -136,7 +163,8 @@ def test_of_one_that_may_be_passed_over_nodes_without_victims_are_left_out() -> 
 
 def test_each_sees_what_the_one_before_it_left() -> None:
     with Service({"preempt": victims_on("b", "c")}) as first, Service({"preempt": victims_on("c")}) as second:
-        chain = [extender(first.url, **PREEMPTING), extender(second.url, **PREEMPTING)]
+        without_preemption = extender(first.url, filterVerb="")
+        chain = [without_preemption, extender(first.url, **PREEMPTING), extender(second.url, **PREEMPTING)]
         assert preempt(*chain) == ("c", ["strong"], 0)
         assert sorted(second.bodies("preempt")[0]["NodeNameToMetaVictims"]) == ["b", "c"]
 

@@ -10,7 +10,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from tests.builders import make_node, make_pod
 from tests.engine.extenders.runs import extender, node_of, only, run, scheduler_with
-from tests.engine.extenders.service import Service, keep, named
+from tests.engine.extenders.service import Raw, Service, keep, named
 
 SCORING = {"filterVerb": "", "prioritizeVerb": "prioritize", "weight": 1}
 
@@ -45,6 +45,7 @@ def test_weight_and_scale(cached: bool) -> None:
         pytest.param([{"host": "b", "score": 3}, {"host": "b", "score": 4}], {"b": 7}, id="twice the same"),
         pytest.param([{"host": "ghost", "score": 9}, {"host": "a", "score": 2}], {"a": 2}, id="an unknown node"),
         pytest.param([{"host": "a", "score": -3}, {"host": "b", "score": 99}], {"a": -3, "b": 99}, id="out of range"),
+        pytest.param([{"host": "a"}], {}, id="no score"),
         pytest.param([], {}, id="no scores"),
         pytest.param(None, {}, id="null"),
     ],
@@ -85,13 +86,16 @@ def test_a_single_node_is_not_scored() -> None:
         assert not service.bodies("prioritize")
 
 
-def test_two_extenders_of_one_name_are_told_apart() -> None:
-    with Service({"one": [{"host": "a", "score": 1}], "two": [{"host": "a", "score": 2}]}) as service:
-        chain = [extender(service.url, **{**SCORING, "prioritizeVerb": verb}) for verb in ("one", "two")]
+def test_extenders_of_one_name_are_told_apart() -> None:
+    """One that fails and one that has no verb for scores are skipped, and do not count."""
+    answers = {verb: [{"host": "a", "score": score}] for score, verb in enumerate(("one", "two", "three"), 1)}
+    with Service({"broken": Raw(b""), **answers}) as service:
+        chain = [extender(service.url, **{**SCORING, "prioritizeVerb": verb}) for verb in ("broken", "", *answers)]
         scheduler = scheduler_with(chain)
         decision = only(scheduler)
         assert scored(scheduler, decision, service.url)["a"][0] == 1
         assert scored(scheduler, decision, f"{service.url} (2)")["a"][0] == 2
+        assert scored(scheduler, decision, f"{service.url} (3)")["a"][0] == 3
 
 
 class TestNodesThatCameBack:
@@ -138,16 +142,23 @@ class TestNodesThatCameBack:
         assert self.scores(True, pod)["PodTopologySpread"] == [1, 0]
         assert self.scores(False, pod)["PodTopologySpread"] == [0, 0]
 
-    def test_a_change_to_a_node_is_not_followed_but_told(self) -> None:
+    @pytest.mark.parametrize(
+        ("labels", "reported"),
+        [
+            pytest.param({"colour": "blue"}, {"changedNodes": 1}, id="a new label on the first node"),
+            pytest.param({}, {}, id="as they were sent"),
+        ],
+    )
+    def test_a_change_to_a_node_is_not_followed_but_told(
+        self, labels: dict[str, str], reported: dict[str, int]
+    ) -> None:
         def answer(asked: dict[str, Any]) -> dict[str, Any]:
             (a, *_) = items = asked["Nodes"]["items"]
-            a["metadata"]["labels"]["colour"] = "blue"
+            a["metadata"]["labels"] |= labels
             return {"nodes": {"items": items}}
 
         with Service({"filter": answer}) as service:
             scheduler = scheduler_with([extender(service.url, cached=False)])
             only(scheduler)
             assert scheduler.extenders is not None
-            assert scheduler.extenders.report() == [
-                {"extender": service.url, "calls": {"filter": 1}, "changedNodes": 1}
-            ]
+            assert scheduler.extenders.report() == [{"extender": service.url, "calls": {"filter": 1}, **reported}]
