@@ -86,7 +86,7 @@ class Karpenter(Struct, frozen=True):
 
     def offers(self, loaded: Loaded) -> list[Offer]:
         """The instance types that the NodePools could launch now."""
-        return offers(loaded.with_karpenter, self.types, self.options, offered=self.offered)
+        return offers(loaded.with_karpenter, self.types, self.options, self.offered)
 
     def answer(
         self, loaded: Loaded, made: Iterable[str] = (), unschedulable: Iterable[str] = (), now: datetime | None = None

@@ -75,6 +75,10 @@ def test_what_is_left_for_pods_on_ec2(name: str, cpu: str, memory: str, pods: in
             {"blockDeviceMappings": [{"deviceName": "/dev/xvdf", "ebs": {"volumeSize": "100Gi"}}]},
             "capacity", "ephemeral-storage", "20Gi", id="another volume",
         ),
+        pytest.param(
+            {"amiFamily": "Custom", "blockDeviceMappings": [{"ebs": {"volumeSize": "50Gi"}}, {"ebs": {"volumeSize": "70Gi"}}]},
+            "capacity", "ephemeral-storage", "70Gi", id="the last volume of a custom image",
+        ),
         pytest.param({"instanceStorePolicy": "RAID0"}, "capacity", "ephemeral-storage", "20Gi", id="RAID0 without local disks"),
     ],
 )  # fmt: skip
@@ -271,6 +275,9 @@ def test_a_catalog_that_cannot_be_read(content: bytes | None, problem: str, tmp_
         read_catalog(str(path))
 
 
+LOCAL_SSD = {"sizeGiB": 375, "category": "local-ssd"}
+
+
 @pytest.mark.parametrize(
     ("cloud", "name", "spec", "where", "resource", "expected"),
     [
@@ -310,6 +317,16 @@ def test_a_catalog_that_cannot_be_read(content: bytes | None, problem: str, tmp_
         ),
         pytest.param(
             "gce", "n2-standard-8", {"disks": [{"sizeGiB": 50}]}, "capacity", "ephemeral-storage", "100Gi", id="none"
+        ),
+        pytest.param(
+            *("gce", "n2-standard-8", {"disks": [{"sizeGiB": 60, "boot": True}, *[LOCAL_SSD] * 2]}),
+            *("kubeReserved", "ephemeral-storage", "75Gi"),
+            id="two local disks",
+        ),
+        pytest.param(
+            *("gce", "n2-standard-8", {"disks": [{"sizeGiB": 60, "boot": True}, LOCAL_SSD]}),
+            *("capacity", "ephemeral-storage", "375Gi"),
+            id="the local disk instead of the boot disk",
         ),
         pytest.param(
             *("ec2", "m6i.xlarge", {"kubelet": {"evictionHard": {"nodefs.available": "1Gi"}}, "amiFamily": "AL2023"}),

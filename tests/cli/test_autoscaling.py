@@ -317,6 +317,8 @@ IN_TWO_TYPES = {"key": "node.kubernetes.io/instance-type", "operator": "Exists",
                      "feature gate NodeOverlay is on", id="spaces, and true in one letter"),
         pytest.param(karpenter_deployment(FEATURE_GATES="NodeOverlay=on"), (), 0,
                      "feature-gates=NodeOverlay=on, which is not modelled", id="a gate that is no boolean"),
+        pytest.param(karpenter_deployment(FEATURE_GATES="NodeOverlay=on", MIN_VALUES_POLICY="BestEffort"), (), 1,
+                     "feature-gates=NodeOverlay=on, which is not modelled", id="a value that is modelled after another"),
     ],
 )  # fmt: skip
 def test_flags_come_from_the_deployment(
@@ -345,7 +347,8 @@ def test_flags_come_from_the_deployment(
     ],
 )
 def test_the_gate_of_reserved_capacity(gates: str, reserved: bool) -> None:
-    assert _options([f"feature-gates={gates}"]).reserved_capacity is reserved
+    # The flag of device requests has one value that is accepted, and decides nothing.
+    assert _options([f"feature-gates={gates}", "ignore-dra-requests=true"]).reserved_capacity is reserved
 
 
 def test_a_snapshot_keeps_the_objects_of_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -463,6 +466,7 @@ BAD = [
     ((), {}, ("--autoscaler-flag", "preference-policy=Sometimes"), "expected preference-policy=Respect|Ignore"),
     ((), {}, ("--autoscaler-flag", "colour=blue"), "Karpenter has no flag colour"),
     ((), {}, ("--autoscaler-flag", "feature-gates=ReservedCapacity=no"), "expected feature-gates=NAME=true|false"),
+    ((), {}, ("--autoscaler-flag", "ignore-dra-requests=false"), "Karpenter's allocation of devices is not modelled"),
 ]
 
 
@@ -533,7 +537,8 @@ def test_prices_win_over_the_built_in_table(tmp_path: Path, capsys: pytest.Captu
         ("small: {spot: {a: true}}", "small.spot.a: expected a price in dollars an hour, a number of 0 or more"),
         ("small: {spot: {}}", "small.spot: expected a price in dollars an hour"),
         ("small: {reserved: 1}", "small.reserved: unknown capacity type; expected on-demand or spot"),
-        ("small: 0.1", "small: expected prices by capacity type"),
+        ("small: 0.1\nother: 0.2", "small: expected prices by capacity type"),
+        ("small: 0.1\nother: 0.2", "other: expected prices by capacity type"),
         ("small: {spot: -1, other: 1}", "small.other: unknown capacity type"),
         ("- small", "expected one object of prices by instance type"),
         ("", "expected one object of prices by instance type"),
@@ -595,7 +600,8 @@ def test_a_volume_of_a_zone_that_the_node_pool_excludes(
     pool = node_pool({"key": zone, "operator": "In", "values": ["a"]})
     _, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=(pool, pod, volume, claim))
     (unplaced,) = document["autoscaling"]["unplaced"]
-    assert "incompatible volume requirements" in unplaced["message"]
+    problem = f"incompatible volume requirements, key {zone}, {zone} In [b] not in {zone} In [a]"
+    assert unplaced["message"] == problem
 
 
 def test_what_is_not_known_is_in_coverage(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:

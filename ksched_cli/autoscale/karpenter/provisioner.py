@@ -101,18 +101,21 @@ class Options(Struct, frozen=True):
     reserved_capacity: bool = True
 
 
+_AS_SHIPPED = Options()
+
+
 def provision(
     objects: Callable[[type[Any]], Sequence[Any]],
     types: Sequence[InstanceType],
-    options: Options | None = None,
+    options: Options = _AS_SHIPPED,
     *,
-    offered: Mapping[str, range] | None = None,
+    offered: Mapping[str, range] = {},
     now: datetime | None = None,
     is_pending: Callable[[Pod], bool] = is_provisionable,
 ) -> Provisioning:
     """What `Provisioner.Schedule` decides. `objects` returns all objects of a kind; `types` are those of all NodePools,
     or `offered` has the range of each; `is_pending`: which pods Karpenter looks at."""
-    return _Run(objects, types, offered or {}, options or Options(), now, is_pending).run()
+    return _Run(objects, types, offered, options, now, is_pending).run()
 
 
 def _listed(objects: Callable[[type[Any]], Sequence[Any]], kind: type[K]) -> list[K]:
@@ -132,13 +135,11 @@ class Offer(Struct, frozen=True):
 def offers(
     objects: Callable[[type[Any]], Sequence[Any]],
     types: Sequence[InstanceType],
-    options: Options | None = None,
-    *,
-    offered: Mapping[str, range] | None = None,
+    options: Options,
+    offered: Mapping[str, range],
 ) -> list[Offer]:
     """Everything that NodePools could launch now, in the order of the NodePools."""
-    run = _Run(objects, types, offered or {}, options or Options(), None, is_provisionable)
-    return list(run.offers())
+    return list(_Run(objects, types, offered, options, None, is_provisionable).offers())
 
 
 class _Run:

@@ -137,7 +137,12 @@ DISRUPTED = {"key": "karpenter.sh/disrupted", "operator": "Exists", "effect": "N
             id="not ready, and may go then",
         ),
         pytest.param(
-            [budget(maxUnavailable=0, unhealthyPodEvictionPolicy="AlwaysAllow")], make_pod("p"), True, id="ready"
+            [budget(maxUnavailable=0, unhealthyPodEvictionPolicy="AlwaysAllow")],
+            make_pod("p").status(
+                conditions=[{"type": "Ready", "status": "True"}, {"type": "OnStandby", "status": "False"}]
+            ),
+            True,
+            id="ready, whatever its other conditions",
         ),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.autoscale.karpenter.node_claim import ClaimOrder
@@ -15,6 +15,8 @@ steps = st.lists(st.none() | st.integers(min_value=0, max_value=200), min_size=1
 
 @settings(max_examples=examples(60))
 @given(steps)
+# 60 claims, so that one move takes the place of a whole sort: pods for the first, one between and the last; a new claim.
+@example([None] * 60 + [0, 30, 59, 0, 58, 58, None, 0, 0, 59])
 def test_order_is_that_of_pdqsort(given_steps: list[int | None]) -> None:
     order, counted = ClaimOrder(), list[tuple[int, int]]()
     for step in given_steps:

@@ -49,6 +49,10 @@ def test_hosts_that_were_added_later_are_empty() -> None:
     group.record("host", last)
     hosts = np.array([last - 1, last, last + 1])
     assert [*group.allowed_hosts(hosts, selects=True, pod_domains=None)] == [True, False, True]
+    far = 5 * last
+    group.record("far", far)
+    hosts = np.array([last, far - 1, far, far + 1])
+    assert [*group.allowed_hosts(hosts, selects=True, pod_domains=None)] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(("count", "ending"), [(25, "24: 1, podDomains"), (26, "24: 1 and 1 other(s), podDomains")])

@@ -1,0 +1,405 @@
+"""What Karpenter's provisioner decides about small clusters, for rules that no recording has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+
+from ksched_cli.api.karpenter import NodeClaim, NodePool
+from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim
+from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget
+from ksched_cli.autoscale.instance_types.catalog import InstanceType
+from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
+from ksched_cli.autoscale.karpenter.provisioner import Options, provision
+from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, owned
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+NODEPOOL, TYPE_LABEL = "karpenter.sh/nodepool", "node.kubernetes.io/instance-type"
+
+
+def instance_type(name: str = "small", zones: str = "ab", **fields: Any) -> InstanceType:
+    document = {
+        "name": name,
+        "capacity": {"cpu": "4", "memory": "16Gi", "pods": "50"},
+        "offerings": [{"zone": zone, "price": 0.1} for zone in zones],
+        "requirements": {TYPE_LABEL: [name], ZONE: [*zones], "karpenter.sh/capacity-type": ["on-demand", "reserved"]},
+        **fields,
+    }
+    return msgspec.convert(document, InstanceType)
+
+
+def pool(name: str = "general", *requirements: dict[str, Any], **spec: Any) -> NodePool:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    template = {"spec": {"nodeClassRef": reference, "requirements": requirements}}
+    return msgspec.convert({"metadata": {"name": name}, "spec": {"template": template, **spec}}, NodePool)
+
+
+def claim(name: str, provider_id: str = "", **meta: Any) -> NodeClaim:
+    return msgspec.convert({"metadata": {"name": name, **meta}, "status": {"providerID": provider_id}}, NodeClaim)
+
+
+def waiting(name: str = "p", cpu: str = "1") -> PodBuilder:
+    pod = make_pod(name).uid(name).requests(cpu=cpu).label("app", "web")
+    return pod.status(conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}])
+
+
+def node(name: str, of_pool: str = "", cpu: str = "4") -> NodeBuilder:
+    made = make_node(name).spec(providerID=f"id-{name}").allocatable(cpu=cpu, memory="16Gi", pods="50")
+    made = made.status(capacity=made.data["status"]["allocatable"])
+    return made.label(NODEPOOL, of_pool).label(TYPE_LABEL, "small") if of_pool else made
+
+
+def decided(objects: Iterable[Any], *types: InstanceType, **options: Any) -> list[str]:
+    """A line for each node with its pods, and for each pod without a place."""
+    given = [each.obj() if isinstance(each, NodeBuilder | PodBuilder) else each for each in objects]
+    found = provision(
+        lambda kind: [each for each in given if type(each) is kind], types or (instance_type(),), Options(**options)
+    )
+    places = [(f"new {each.node_pool} in {_zones(each.requirements)}", each.pods) for each in found.new_nodes]
+    lines = [f"{place}: {' '.join(pods)}" for place, pods in (*found.existing.items(), *places)]
+    lines += [f"{each.pod}: {each.message}" for each in found.unplaced]
+    return [line.replace("default/", "") for line in lines] + [f"{pod}: not considered" for pod in found.not_considered]
+
+
+def _zones(requirements: dict[str, Any]) -> str:
+    return " ".join(requirements[ZONE][0]["values"]) if ZONE in requirements else "any zone"
+
+
+FULL = "node limits have been exhausted for nodepool (NodePool=heavy)"
+NODE_OF_HEAVY = node("n", "heavy", cpu="0")
+
+
+@pytest.mark.parametrize(
+    ("objects", "lines"),
+    [
+        pytest.param(
+            [pool(), claim("second"), claim("ready", "id"), claim("first"), waiting()],
+            ["p: Karpenter waits for NodeClaim first, which has no providerID yet"],
+            id="a claim that is not launched stops the pass",
+        ),
+        pytest.param(
+            [pool(), waiting("a").nominated("n"), waiting("b")],
+            ["new general in any zone: b", "default/a: not considered"],
+            id="a pod that waits for victims is left to kube-scheduler",
+        ),
+        pytest.param(
+            [pool("heavy", weight=9, limits={"nodes": "1"}), NODE_OF_HEAVY, waiting()],
+            [f"p: {FULL}"],
+            id="no more nodes",
+        ),
+        pytest.param(
+            [pool("heavy", weight=9, limits={"nodes": "1"}), pool("light"), NODE_OF_HEAVY, waiting()],
+            ["new light in any zone: p"],
+            id="no more nodes of one NodePool",
+        ),
+        pytest.param(
+            [pool("heavy", limits={"nodes": "2"}), NODE_OF_HEAVY, waiting()],
+            ["new heavy in any zone: p"],
+            id="one node more",
+        ),
+        pytest.param(
+            [pool(), node("a", "general").spec(providerID=""), node("b", "general"), waiting()],
+            ["b: p"],
+            id="a node of Karpenter that has no providerID yet is passed over",
+        ),
+        pytest.param(
+            [pool("heavy", limits={"cpu": "-1"}), pool("light"), waiting()],
+            ["new light in any zone: p"],
+            id="a limit below zero",
+        ),
+        pytest.param(
+            [pool("heavy", limits={"example.com/gpu": "-1"}), waiting()],
+            ["p: all available instance types exceed limits for nodepool (NodePool=heavy)"],
+            id="a limit below zero of a resource that no type has",
+        ),
+    ],
+)
+def test_which_node_pool_takes_a_pod(objects: list[Any], lines: list[str]) -> None:
+    assert decided(objects) == lines
+
+
+# Capacity reservations
+
+
+def reserving(name: str, count: int) -> InstanceType:
+    """A type with a reservation for so many nodes, which is cheaper than its other offering."""
+    reserved = {"capacityType": "reserved", "price": 0.01, "reservationId": "r", "reservationCapacity": count}
+    return instance_type(name, offerings=[{"zone": "a", **reserved}, {"zone": "a", "price": 0.1}])
+
+
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+ON_DEMAND = {"key": CAPACITY_TYPE, "operator": "In", "values": ["on-demand"]}
+TAKEN = "one or more instance types with compatible reserved offerings are available, but could not be reserved"
+WHOLE = [waiting(name, cpu="4") for name in ("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("types", "pools", "lines"),
+    [
+        pytest.param(
+            [reserving("small", 1)],
+            [pool("heavy", weight=9), pool("light", ON_DEMAND)],
+            ["new heavy in any zone: a", f"b: {TAKEN}"],
+            id="the second pod waits for a reservation, and gets no node of a lighter NodePool",
+        ),
+        pytest.param(
+            [reserving("large", 2), reserving("small", 1)],
+            [pool("heavy", weight=9)],
+            ["new heavy in any zone: a", f"b: {TAKEN}"],
+            id="of two counts of one reservation the smaller is true",
+        ),
+        pytest.param(
+            [reserving("small", 0)],
+            [pool("light", ON_DEMAND)],
+            ["new light in any zone: a", "new light in any zone: b"],
+            id="a NodePool that does not use reservations",
+        ),
+    ],
+)
+def test_pods_wait_for_reservations(types: list[InstanceType], pools: list[NodePool], lines: list[str]) -> None:
+    assert decided([*pools, *WHOLE], *types) == lines
+
+
+# Host ports
+
+
+def with_ports(name: str, *addresses: str) -> PodBuilder:
+    pod = waiting(name)
+    for address in addresses:
+        pod = pod.host_port(80, "UDP" if address == "UDP" else "TCP", "" if address == "UDP" else address)
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "share"),
+    [
+        pytest.param(["10.0.0.1"], ["10.0.0.1"], False, id="one address"),
+        pytest.param(["10.0.0.1"], ["10.0.0.2"], True, id="two addresses"),
+        pytest.param(["10.0.0.1"], [""], False, id="an address and all"),
+        pytest.param(["10.0.0.1"], ["::"], False, id="an address and all of IPv6"),
+        pytest.param(["10.0.0.1"], ["::ffff:10.0.0.1"], False, id="IPv4 in IPv6"),
+        pytest.param(["fe80::1"], ["fe80::2"], True, id="two addresses of IPv6"),
+        pytest.param([""], ["UDP"], True, id="two protocols"),
+        pytest.param(["10.0.0.1", "UDP"], ["10.0.0.2", "UDP"], False, id="the second port of each"),
+        pytest.param([""], [], True, id="no port"),
+    ],
+)
+@pytest.mark.parametrize("is_running", [False, True], ids=["new node", "existing node"])
+def test_host_ports_on_one_node(first: list[str], second: list[str], share: bool, is_running: bool) -> None:
+    if is_running:
+        objects = [pool(), node("n"), with_ports("a", *first).on("n"), with_ports("b", *second)]
+        assert decided(objects) == (["n: b"] if share else ["new general in any zone: b"])
+    else:
+        limited = pool(limits={"cpu": "4"})
+        found = decided([limited, with_ports("a", *first), with_ports("b", *second)])
+        assert found[0] == f"new general in any zone: {'a b' if share else 'a'}"
+
+
+def test_ports_that_clash_are_named() -> None:
+    agent = {
+        "metadata": {"name": "agent", "namespace": "default"},
+        "spec": {"template": {"spec": with_ports("agent", "10.0.0.1").data["spec"]}},
+    }
+    (line,) = decided([pool(), msgspec.convert(agent, DaemonSet), with_ports("p", "10.0.0.1")])
+    assert line == (
+        "p: checking host port usage, pod hostport conflicts with existing hostport configuration "
+        "(existing-hostport-ip=10.0.0.1, existing-hostport-port=80, existing-hostport-protocol=TCP, "
+        "pod-hostport-ip=10.0.0.1, pod-hostport-port=80, pod-hostport-protocol=TCP)"
+    )
+
+
+# Topology rules
+
+WEB = {"matchLabels": {"app": "web"}}
+
+
+def spreading(pod: PodBuilder, **fields: Any) -> PodBuilder:
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": WEB}
+    return pod.spec(topologySpreadConstraints=[constraint | fields])
+
+
+def near(pod: PodBuilder, app: str, kind: str = "podAffinity") -> PodBuilder:
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": app}}}
+    return pod.spec(affinity={kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+
+
+def running(name: str, on: str, app: str = "web") -> PodBuilder:
+    return make_pod(name).uid(name).label("app", app).on(on)
+
+
+def ssd(name: str, zone: str) -> NodeBuilder:
+    return node(name).zone(zone).label("disk", "ssd")
+
+
+@pytest.mark.parametrize(
+    ("other", "fields", "place"),
+    [
+        pytest.param(node("x").zone("a"), {}, "a", id="no node for the pod"),
+        pytest.param(node("x").zone("a"), {"nodeAffinityPolicy": "Ignore"}, "b", id="counted on request"),
+        pytest.param(ssd("x", "a"), {}, "b", id="a node for the pod"),
+        pytest.param(ssd("x", "a").taint("t"), {}, "b", id="a taint is no reason"),
+        pytest.param(ssd("x", "a").taint("t"), {"nodeTaintsPolicy": "Honor"}, "a", id="but on request"),
+        pytest.param(ssd("x", "a"), {"nodeTaintsPolicy": "Honor"}, "b", id="on request, and without a taint"),
+    ],
+)
+def test_pods_on_which_nodes_count_for_a_spread_constraint(
+    other: NodeBuilder, fields: dict[str, Any], place: str
+) -> None:
+    """Zone a has two pods on the other node x, which is full; zone b has one."""
+    other.data["status"]["allocatable"]["cpu"] = "0"
+    pods = [running("r1", "x"), running("r2", "x"), running("r3", "b")]
+    pod = spreading(waiting().selector(disk="ssd"), **fields)
+    assert decided([pool(), other, ssd("a", "a"), ssd("b", "b"), *pods, pod]) == [f"{place}: p"]
+
+
+@pytest.mark.parametrize(("least", "placed"), [(2, True), (3, False)])
+def test_too_few_domains_count_as_an_empty_one(least: int, placed: bool) -> None:
+    objects = [pool(), node("a").zone("a"), node("b").zone("b"), running("r1", "a"), running("r2", "b")]
+    (line,) = decided([*objects, spreading(waiting(), minDomains=least)])
+    assert line == "a: p" if placed else line.startswith("p: unsatisfiable topology constraint for topology spread, ")
+
+
+def test_a_pod_counts_for_each_constraint_that_its_node_counts_for() -> None:
+    """The constraint of pod a counts nodes with hard disks only; that of the others counts every node."""
+    first = spreading(waiting("a").selector(disk="hdd"))
+    objects = [pool(), node("a").zone("a"), node("b").zone("b"), first, *(spreading(waiting(each)) for each in "bc")]
+    *placed, refused = decided(objects)
+    assert placed == ["a: b", "b: c"]
+    assert refused.startswith('a: incompatible requirements, label "disk" does not have known values')
+
+
+def test_rules_that_leave_different_domains() -> None:
+    """The least pods are in zone a, and the pods to be near to are in zone b."""
+    nodes = [node("a", cpu="0").zone("a"), node("b", cpu="0").zone("b")]
+    pods = [running("web", "b"), running("db", "b", "db"), near(spreading(waiting()), "db")]
+    (line,) = decided([pool("general", {"key": ZONE, "operator": "In", "values": ["a", "b"]}), *nodes, *pods])
+    assert line == f"p: key {ZONE}, {ZONE} DoesNotExist not in {ZONE} In [a b]"
+
+
+# Nodes that are being deleted
+
+
+GOING = node("going", "general").status(conditions=[])
+GOING.data["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("pod", "moves"),
+    [
+        pytest.param(make_pod("p"), True, id="a pod"),
+        pytest.param(owned(make_pod("p"), "ReplicaSet", "rs", apiVersion="apps/v1"), True, id="of a ReplicaSet"),
+        pytest.param(make_pod("p").terminating(), False, id="a pod that is being deleted"),
+        pytest.param(
+            owned(make_pod("p").terminating(), "StatefulSet", "db", apiVersion="apps/v1"),
+            True,
+            id="of a StatefulSet, which makes it again",
+        ),
+        pytest.param(make_pod("p").phase("Succeeded"), False, id="a pod that has finished"),
+        pytest.param(
+            owned(make_pod("p").phase("Failed"), "StatefulSet", "db", apiVersion="apps/v1"), False, id="failed"
+        ),
+        pytest.param(owned(make_pod("p"), "DaemonSet", "agent", apiVersion="apps/v1"), False, id="of a DaemonSet"),
+        pytest.param(owned(make_pod("p"), "Node", "going", apiVersion="v1"), False, id="of the kubelet"),
+        pytest.param(make_pod("p").annotate(**{"karpenter.sh/do-not-disrupt": "true"}), False, id="a protected pod"),
+        pytest.param(make_pod("p").label("app", "guarded"), False, id="a pod that no budget lets go"),
+    ],
+)
+def test_which_pods_of_a_node_that_goes_need_another(pod: PodBuilder, moves: bool) -> None:
+    budget = {
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "guarded"}}},
+    }
+    objects = [pool(), msgspec.convert(budget, PodDisruptionBudget), GOING, pod.requests(cpu="1").on("going")]
+    assert decided(objects) == (["new general in any zone: p"] if moves else [])
+
+
+# Volumes on nodes that exist
+
+
+def with_claims(name: str, *claims: str) -> PodBuilder:
+    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
+    return waiting(name).spec(volumes=volumes)
+
+
+def bound(name: str, **affinity: list[str]) -> tuple[PersistentVolumeClaim, PersistentVolume]:
+    """A claim with its volume, of which `zone` and `host` are where it can be."""
+    keys = {"zone": ZONE, "host": HOST}
+    terms = [
+        {"matchExpressions": [{"key": keys[key], "operator": "In", "values": [value]}]}
+        for key, values in affinity.items()
+        for value in values
+    ]
+    spec = {
+        "claimRef": {"name": name, "namespace": "default"},
+        "csi": {"driver": "disks", "volumeHandle": name},
+        **({"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}} if terms else {}),
+    }
+    own = {
+        "metadata": {"name": name, "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"volumeName": f"pv-{name}", "storageClassName": ""},
+        "status": {"phase": "Bound"},
+    }
+    volume = {"metadata": {"name": f"pv-{name}"}, "spec": spec}
+    return msgspec.convert(own, PersistentVolumeClaim), msgspec.convert(volume, PersistentVolume)
+
+
+def limited(name: str, *drivers: dict[str, Any]) -> CSINode:
+    return msgspec.convert({"metadata": {"name": name}, "spec": {"drivers": drivers}}, CSINode)
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "place"),
+    [
+        pytest.param({"count": 2}, "a", id="room for two"),
+        pytest.param({"count": 1}, "b", id="room for one"),
+        pytest.param({}, "new general in any zone", id="no number counts as zero"),
+        pytest.param(None, "a", id="no limit"),
+    ],
+)
+def test_a_node_takes_as_many_volumes_as_its_driver_allows(allocatable: Any, place: str) -> None:
+    """Node a has a pod with a volume of the driver, and node b has none."""
+    driver = {"name": "disks"} | ({} if allocatable is None else {"allocatable": allocatable})
+    nodes = [each for name in "ab" for each in (node(name), limited(name, {"name": "none"}, driver))]
+    pods = [with_claims("running", "c").on("a"), with_claims("p", "d")]
+    objects = [pool(), *nodes, *bound("c"), *bound("d"), *pods]
+    assert decided(objects) == [f"{place}: p"]
+
+
+def test_volumes_of_pods_that_were_added_count() -> None:
+    objects = [
+        *(pool(), node("a"), limited("a", {"name": "disks", "allocatable": {"count": 1}})),
+        *(*bound("c"), *bound("d"), with_claims("first", "c"), with_claims("second", "d"), with_claims("third", "c")),
+    ]
+    # The third pod shares the volume of the first.
+    assert decided(objects) == ["a: first third", "new general in any zone: second"]
+
+
+@pytest.mark.parametrize(
+    ("affinity", "place"),
+    [
+        pytest.param({"host": ["b"]}, "b: p", id="a host"),
+        pytest.param({"host": ["c"], "zone": ["b"]}, "b: p", id="an unknown host, or a zone"),
+        pytest.param({"zone": ["a"]}, "a: p", id="a zone"),
+        pytest.param(
+            {"zone": ["c"]},
+            "p: no instance type met the scheduling requirements or had a required offering, ",
+            id="a zone without nodes and types",
+        ),
+    ],
+)
+def test_a_pod_goes_where_its_volume_is(affinity: dict[str, list[str]], place: str) -> None:
+    objects = [pool(), node("a").zone("a"), node("b").zone("b"), *bound("c", **affinity), with_claims("p", "c")]
+    (line,) = decided(objects)
+    assert line.startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("pages", "memory"),
+    [pytest.param("1Gi", "15Gi", id="pages"), pytest.param("17Gi", "0", id="more pages than memory")],
+)
+def test_huge_pages_are_taken_from_the_memory(pages: str, memory: str) -> None:
+    found = allocatable_of(instance_type(capacity={"memory": "16Gi", "hugepages-2Mi": pages}))
+    assert str(found["memory"]) == memory
