@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
 from ksched_cli.report.visible import NO_NODES, ShownNodes
@@ -145,7 +146,7 @@ def view_of(result: Any, options: RenderOptions) -> Any:
     module, _, prefix = _RESULTS[type(result).__name__][0].partition(":")
     if prefix:
         return _function(f"view.{module}.{prefix}_view")(result)
-    return _function(f"view.{module}.view")(_document(module, result, options))
+    return _view(module, _document(module, result, options))
 
 
 def document_of(result: Any, options: RenderOptions) -> Any:
@@ -182,8 +183,17 @@ def stored_view(document: Mapping[str, Any]) -> Any:
     if kind not in modules:
         raise UsageError(f"there is no page for a document of kind {kind!r}; there is one for {', '.join(modules)}")
     name = "settle" if kind == "Simulation" and "settled" in document else modules[kind]
-    module = import_module(f"{__package__}.view.{name}")
-    return module.view(_function("view.documents.decoded")(document, module.Document))
+    kind_of_document = import_module(f"{__package__}.view.{name}").Document
+    return _view(name, _function("view.documents.decoded")(document, kind_of_document))
+
+
+def _view(name: str, document: Any) -> Any:
+    """The View of a document, with what each has: what its coverage leaves out, and its nodes for the map."""
+    documents = import_module(f"{__package__}.view.documents")
+    view = import_module(f"{__package__}.view.{name}").view(document)
+    omitted = documents.omissions(getattr(document, "coverage", {}))
+    table = getattr(document, "node_table", None)
+    return replace(view, omitted=omitted, nodes=lambda: documents.value_of(table))
 
 
 def _function(name: str) -> Any:

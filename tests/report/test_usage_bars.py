@@ -13,7 +13,6 @@ from ksched_cli import Simulator
 from ksched_cli.cli.main import run
 from ksched_cli.report.console import make_console
 from ksched_cli.report.sinks.terminal import print_usage, sparkline
-from ksched_cli.report.view.shared import nodes_of
 from ksched_cli.report.visible import NO_NODES
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT
@@ -53,7 +52,7 @@ def test_the_numbers_are_those_of_the_nodes(monkeypatch: pytest.MonkeyPatch) -> 
     pods = [make_pod("on").requests(cpu="1", memory="4Gi").on("a").doc(), make_pod("new").requests(cpu="2").doc()]
     found = Simulator.load(*nodes, *pods).run()
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    print_usage(make_console(100, out), nodes_of(found.nodes), NO_NODES)
+    print_usage(make_console(100, out), found.nodes.document, NO_NODES)
     out.seek(0)
     lines = [plain(line).split() for line in out.read().splitlines()]
     assert lines[1:] == [
@@ -68,7 +67,7 @@ def test_a_large_cluster_shows_the_nodes_that_change_most(monkeypatch: pytest.Mo
     nodes = [make_node(f"n{number:02d}").allocatable(cpu="4", memory="8Gi", pods=9).doc() for number in range(40)]
     pods = [make_pod(f"p{number}").requests(cpu="3").doc() for number in range(20)]
     out = io.StringIO()
-    print_usage(make_console(100, out), nodes_of(Simulator.load(*nodes, *pods).run().nodes), NO_NODES)
+    print_usage(make_console(100, out), Simulator.load(*nodes, *pods).run().nodes.document, NO_NODES)
     lines = [line for line in plain(out.getvalue()).splitlines() if line.strip()]
     assert len(lines) == 13
     assert all("0 % -> 75 %" in line for line in lines[1:])

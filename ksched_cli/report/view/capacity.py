@@ -14,7 +14,7 @@ from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import amounts_of, exact_all, in_cores, short, short_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, omissions, value_of
+from ksched_cli.report.view.documents import DocumentPart, value_of
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -32,7 +32,7 @@ from ksched_cli.report.view.model import (
     columns,
 )
 from ksched_cli.report.view.pods import NodeAnswers
-from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, zone_bars
 
 # Above this many nodes, the table has a row for each reason that keeps the next replica out; up to _FEW nodes have a
 # row each.
@@ -201,9 +201,7 @@ def view(found: CapacityDocument) -> View:
             zone_bars(found.node_table),
         ],
         rows=[(shape.name, str(shape.fits)) for each in capacities for shape in each.shapes],
-        omitted=omissions(found.coverage),
         shows_use="every node",
-        nodes=nodes_of(found.node_table),
     )
 
 

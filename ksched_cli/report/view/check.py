@@ -13,7 +13,7 @@ from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadC
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, final_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, final_part
 from ksched_cli.report.view.ends import draws_notes, final_pods_section, rollouts, span
 from ksched_cli.report.view.model import (
     TONES,
@@ -28,7 +28,7 @@ from ksched_cli.report.view.model import (
     columns,
     counting,
 )
-from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, zone_bars
 from ksched_cli.sources.loaded import NOTHING_CHECKED
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import Orders
@@ -230,8 +230,6 @@ def view(found: CheckDocument) -> View:
             *_ignored(found.ignored),
             zone_bars(found.node_table),
         ],
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

@@ -6,7 +6,7 @@ from ksched_cli.errors import counted
 from ksched_cli.plan.overview import ClusterOverview
 from ksched_cli.report.view.documents import value_of
 from ksched_cli.report.view.model import Figure, Section, Table, Tone, View, columns, counting
-from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, zone_bars
 
 Document = ClusterOverview
 
@@ -36,5 +36,4 @@ def view(found: ClusterOverview) -> View:
             zone_bars(found.node_table),
             *([Section("pending", "Pending pods", pending)] if waiting else []),
         ],
-        nodes=nodes_of(found.node_table),
     )

@@ -8,7 +8,6 @@ from decimal import Decimal
 from ksched_cli.errors import counted, plural
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, StayingNode
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -24,7 +23,7 @@ from ksched_cli.report.view.model import (
     counting,
 )
 from ksched_cli.report.view.pods import copies_of
-from ksched_cli.report.view.shared import node_map, nodes_of
+from ksched_cli.report.view.shared import node_map
 
 _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
 _MAP = "A cell is a node, filled by what pods request of it before the first step and after the last."
@@ -67,8 +66,6 @@ def view(found: Consolidation) -> View:
         ],
         rows=[(f"node/{each.node}", each.shape or "-") for each in found.steps],
         commands=list(_commands(found)),
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

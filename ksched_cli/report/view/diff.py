@@ -18,7 +18,7 @@ from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part
 from ksched_cli.report.view.ends import doubt, draws_notes
 from ksched_cli.report.view.model import Figure, Heading, Line, Lines, Pods, Section, Table, Tone, View, columns
-from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, zone_bars
 
 if TYPE_CHECKING:
     from ksched_cli.plan.diff import DiffResult
@@ -163,7 +163,6 @@ def view(found: DiffDocument) -> View:
             zone_bars(found.node_table),
         ],
         rows=[(f"pod/{each.pod}", _KINDS[_kind(each)][0]) for each in found.pods],
-        nodes=nodes_of(found.node_table),
     )
 
 

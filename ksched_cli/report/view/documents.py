@@ -116,7 +116,10 @@ def unchecked_manifests(coverage: Mapping[str, Any]) -> list[str]:
 
 
 def omissions(coverage: Mapping[str, Any]) -> list[str]:
-    """What the result does not take into account, the most important first."""
+    """What the result does not take into account, the most important first; of a comparison what either side leaves
+    out."""
+    if "before" in coverage:
+        return list(dict.fromkeys((*omissions(coverage["before"]), *omissions(coverage["after"]))))
     version = coverage.get("kubeVersionNotModelled")
     found = [f"what is different in Kubernetes {version}"] if version else []
     found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]

@@ -24,7 +24,7 @@ from ksched_cli.progress import note
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.lines import write_row
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part
 from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods_section
 from ksched_cli.report.view.model import (
     TONES,
@@ -42,7 +42,7 @@ from ksched_cli.report.view.model import (
     counting,
 )
 from ksched_cli.report.view.pods import copies_of
-from ksched_cli.report.view.shared import node_groups, node_map, nodes_of, results_text, zone_bars
+from ksched_cli.report.view.shared import node_groups, node_map, results_text, zone_bars
 from ksched_cli.report.visible import visible
 
 # The document
@@ -233,9 +233,7 @@ def _single(found: DrainDocument) -> View:
             zone_bars(found.node_table),
         ],
         rows=[(" ".join(node.node for node in nodes), found.result)],
-        omitted=omissions(found.coverage),
         shows_use="changed nodes",
-        nodes=nodes_of(found.node_table),
     )
 
 
@@ -414,8 +412,6 @@ def _list(found: DrainListDocument) -> View:
             Section("trials", f"Each {each} drained by itself", Table(shown, rows)),
         ],
         rows=[(trial.name, trial.result) for trial in trials],
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

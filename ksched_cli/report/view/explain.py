@@ -19,7 +19,7 @@ from ksched_cli.plan.size.results import HelpingNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, omissions, value_of
+from ksched_cli.report.view.documents import DocumentPart, value_of
 from ksched_cli.report.view.model import (
     TONES,
     Facts,
@@ -39,7 +39,7 @@ from ksched_cli.report.view.model import (
     pod_and_node,
 )
 from ksched_cli.report.view.pods import PodDetails, PodPart
-from ksched_cli.report.view.shared import node_map, nodes_of, odds_sentence, pod_odds
+from ksched_cli.report.view.shared import node_map, odds_sentence, pod_odds
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
 
@@ -193,8 +193,6 @@ def view(found: ExplanationDocument) -> View:
             *_facts(found),
         ],
         rows=[pod_and_node(found.pod, found.node)],
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

@@ -19,9 +19,9 @@ from ksched_cli.report.amounts import (
     short_all,
 )
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, omissions
+from ksched_cli.report.view.documents import DocumentPart
 from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counting
-from ksched_cli.report.view.shared import node_map, nodes_of
+from ksched_cli.report.view.shared import node_map
 
 _DIGITS = Decimal("0.00001")
 _MAP = "A cell is a node. The darker part is what pending pods take, with the requests as they are."
@@ -112,8 +112,6 @@ def view(found: RightsizingDocument) -> View:
             node_map(found.node_table, _MAP),
         ],
         rows=[(each.workload, f"{each.placed}/{each.pods}") for each in workloads],
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

@@ -15,7 +15,7 @@ from ksched_cli.plan.scenario import CheckedExpectation, ScenarioRun, StepResult
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view import simulate
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, OrdersPart, omissions
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart
 from ksched_cli.report.view.ends import (
     SettledPart,
     WorldPart,
@@ -27,7 +27,7 @@ from ksched_cli.report.view.ends import (
 )
 from ksched_cli.report.view.model import Line, Section, Step, Steps, Tone, View, counting
 from ksched_cli.report.view.pods import PodPart
-from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, zone_bars
 from ksched_cli.world.results import TimelineEvent
 
 # So many pods are named for a reason, and so many reasons of a step; -o wide has all.
@@ -122,8 +122,6 @@ def view(found: ScenarioRunDocument) -> View:
             *rollouts(found.finished),
             zone_bars(found.node_table),
         ],
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

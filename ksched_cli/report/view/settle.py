@@ -14,7 +14,7 @@ from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view import simulate
-from ksched_cli.report.view.documents import OrdersPart, omissions
+from ksched_cli.report.view.documents import OrdersPart
 from ksched_cli.report.view.ends import (
     STATE_WORDS,
     UNPLACED,
@@ -28,7 +28,7 @@ from ksched_cli.report.view.ends import (
     timeline,
 )
 from ksched_cli.report.view.model import Figure, Line, Tone, View, counting, pod_and_node
-from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from ksched_cli.world.results import TimelineEvent
 
@@ -88,8 +88,6 @@ def view(found: SettledDocument) -> View:
             zone_bars(found.node_table),
         ],
         rows=sorted(pod_and_node(each["pod"], each.get("node", "")) for each in moved if each["state"] != "gone"),
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

@@ -34,11 +34,6 @@ def results_text(number: int, result: str) -> str:
     return f"{number:,} {_PLURAL.get(result, result) if number > 1 else result}"
 
 
-def nodes_of(part: Any) -> Callable[[], dict[str, Any] | None]:
-    """The nodes of a View from the `nodeTable` of its document."""
-    return lambda: value_of(part)
-
-
 def node_map(part: Any, intro: str, data: Callable[[list[str]], dict[str, Any]] | None = None) -> Section:
     """The map of the nodes. `data` returns what the code of the map needs, from the names of the nodes."""
 

@@ -17,7 +17,7 @@ from ksched_cli.plan.results.nodes import Failure, FailureGroup
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, NODE_UNSCHEDULABLE, TAINT_TOLERATION
-from ksched_cli.report.view.documents import omissions, value_of
+from ksched_cli.report.view.documents import value_of
 from ksched_cli.report.view.model import (
     TONES,
     Figure,
@@ -38,7 +38,7 @@ from ksched_cli.report.view.model import (
     short_reasons,
 )
 from ksched_cli.report.view.pods import PodDetails, PodPart, copies_of
-from ksched_cli.report.view.shared import curve_sections, node_map, nodes_of, odds_sentence, pod_odds, zone_bars
+from ksched_cli.report.view.shared import curve_sections, node_map, odds_sentence, pod_odds, zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from ksched_cli.report.view.stream import document as document
 
@@ -99,8 +99,6 @@ def view(found: SimulationDocument) -> View:
             [pod_and_node(each.pod, each.node) for each in found.pods],
             [pod_and_node(pod, "") for pod in found.gated],
         ),
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

@@ -9,9 +9,8 @@ from decimal import Decimal
 from ksched_cli.errors import counted, named, plural
 from ksched_cli.plan.size.results import Sizing, UnsizedPod
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.model import Bar, Bars, Figure, Line, Section, Table, View, columns, counting, short_reasons
-from ksched_cli.report.view.shared import node_map, nodes_of
+from ksched_cli.report.view.shared import node_map
 
 # The most reasons that are named for a pod.
 _REASONS = 4
@@ -64,8 +63,6 @@ def view(found: Sizing) -> View:
             *assumed_section(found.coverage.get("autoscalerAssumed", ())),
         ],
         rows=[(each.shape, each.zone or "-", str(each.count), f"{each.cost:f}") for each in found.nodes],
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 

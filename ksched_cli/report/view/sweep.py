@@ -13,7 +13,7 @@ from ksched_cli.plan.sweep.run import SweepResult, SweepRun
 from ksched_cli.plan.sweep.statistics import VariantRow
 from ksched_cli.plan.sweep.trials import VariantEnd
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import omissions
+from ksched_cli.report.view.documents import value_of
 from ksched_cli.report.view.ends import WorldPart
 from ksched_cli.report.view.model import (
     TONES,
@@ -36,7 +36,6 @@ from ksched_cli.report.view.shared import (
     RESULT_COLOURS,
     node_groups,
     node_map,
-    nodes_of,
     pod_odds,
     results_text,
 )
@@ -116,8 +115,6 @@ def view(found: SweepResult) -> View:
             *_pods(found),
             Section("dimensions", "What was varied", Facts(list(_dimensions(found))), place="page"),
         ],
-        omitted=omissions(found.coverage),
-        nodes=nodes_of(found.node_table),
     )
 
 
@@ -197,10 +194,9 @@ def _map(found: SweepResult) -> list[Section]:
     worst = found.failures
     if not worst:
         return []
-    nodes = nodes_of(found.node_table)
 
     def groups(names: list[str]) -> dict[str, Any]:
-        zones = (nodes() or {}).get("zones", [])
+        zones = (value_of(found.node_table) or {}).get("zones", [])
         pairs = zip(names, zones, strict=True)
         results = {node: worst.get(node) or worst[zone] for node, zone in pairs if node in worst or zone in worst}
         return node_groups(names, results, "safe")

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ksched_cli.errors import counted
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
-from ksched_cli.report.view.documents import omissions
 from ksched_cli.report.view.model import Figure, Line, Lines, Section, Step, Steps, Tone, View, counting
 
 _ORDERS: Mapping[Order, str] = {
@@ -52,7 +51,6 @@ def view(found: Verification) -> View:
             *([Section("left-out", "Not compared", Lines(left))] if left else []),
         ],
         rows=[(f"pod/{each.pod}", each.agreement.value) for each in (*found.placements, *found.pending)],
-        omitted=omissions(found.coverage),
     )
 
 
