@@ -160,7 +160,7 @@ def _apply_all(changes: Sequence[Changes], plane: ControlPlane) -> None:
 
 
 def settle_input(
-    source: LoadedInput, changes: Sequence[Changes], limits: Limits, *, detail: bool = False, top: int = 0
+    source: LoadedInput, changes: Sequence[Changes], limits: Limits, *, detail: bool, top: int
 ) -> SettledSimulation:
     """All changes are applied at the beginning."""
     run = SettleRun(source, OutputOptions(wanted=source.wanted))

@@ -318,7 +318,8 @@ def own_plugin(tmp_path: Path) -> list[str]:
 
 
 def test_timings_name_every_plugin_and_where_those_of_ones_own_come_from(own_plugin: list[str], ksched: Ksched) -> None:
-    timings = json.loads(ksched(*own_plugin, "-o", "json", "--timings", code=0).out)["stats"]["timings"]
+    stats = json.loads(ksched(*own_plugin, "-o", "json", "--timings", code=0).out)["stats"]
+    timings = stats["timings"]
     known = {(each["point"], each["plugin"]): each for each in timings}
     own = known["score", "PrefersShortNames"]
     assert (own["calls"], own["origin"], own["askedForEveryPod"]) == (1, f"{__name__}:PrefersShortNames", True)
@@ -327,7 +328,10 @@ def test_timings_name_every_plugin_and_where_those_of_ones_own_come_from(own_plu
     assert "origin" not in fit
     assert "askedForEveryPod" not in fit
     assert known["cycle", "(engine)"]["calls"] == 1
-    assert all(each["seconds"] >= 0 for each in timings)
+    assert all(each["seconds"] == round(each["seconds"], 6) >= 0 for each in timings)
+    # The engine has what no plugin took.
+    assert known["cycle", "(engine)"]["seconds"] > 0
+    assert sum(each["seconds"] for each in timings) == pytest.approx(stats["scheduleSeconds"], abs=0.001)
     assert "timings" not in json.loads(ksched(*own_plugin, "-o", "json", code=0).out)["stats"]
 
 
@@ -355,7 +359,8 @@ def test_timings_count_the_cycles_that_used_an_earlier_answer(
     assert found["TaintToleration", "filter", "--no-reuse"]["remembered"] == 0
     # Each placement changes a node, which is filtered again.
     assert found["NodeResourcesFit", "filter"]["remembered"] == 0
-    assert found["(engine)", "cycle"]["calls"] == 5
+    assert (found["(engine)", "cycle"]["calls"], found["(engine)", "cycle"]["remembered"]) == (5, 0)
+    assert {each["remembered"] for (_, point, *_), each in found.items() if point in ("reserve", "preEnqueue")} == {0}
 
 
 def test_a_plugin_that_is_asked_for_every_pod_is_listed_as_such(ksched: Ksched) -> None:

@@ -488,6 +488,19 @@ def test_exit_code_and_first_line(
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(dumped(CONFIG), "the manifests have 1 ConfigMap and no pod or workload", id="others"),
+        pytest.param("# nothing\n", "the manifests have no object and no pod or workload", id="no object"),
+    ],
+)
+def test_what_the_manifests_have_instead_of_a_workload(text: str, said: str, here: Path, ksched: Ksched) -> None:
+    lay_out({"m.yaml": text}, here)
+    shown = ksched("check", "--from", "cluster.yaml", "-f", "m.yaml", code=2)
+    assert f"nothing was checked: {said}" in " ".join(shown.out.split())
+
+
+@pytest.mark.parametrize(
     ("item", "arguments"),
     [pytest.param(BUDGET, ["drain", "n1"], id="a budget"), pytest.param(PRIORITY, ["explain", "p"], id="a class")],
 )

@@ -36,16 +36,36 @@ def tainted(*taints: dict[str, Any]) -> dict[str, Any]:
     return pool
 
 
+def node_pool_with_labels(labels: dict[str, str]) -> dict[str, Any]:
+    pool = node_pool()
+    pool["spec"]["template"]["metadata"] = {"labels": labels}
+    return pool
+
+
+def required(*expressions: dict[str, Any]) -> dict[str, Any]:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
 # A NodePool, the spec of a pod that it does not take, and the fix.
 POOL_FIXES = {
     "limit": (node_pool(limits={"cpu": "2"}, template=node_pool()["spec"]["template"]), {}, "raise its limit of cpu from 2 to 5"),
     "memory": (node_pool(limits={"cpu": "100", "memory": "1Gi"}, template=node_pool()["spec"]["template"]), {},
                "raise its limit of memory from 1Gi to 32Gi"),
+    "one of two limits": (node_pool(limits={"cpu": "5", "memory": "1Gi"}, template=node_pool()["spec"]["template"]), {},
+                          "raise its limit of memory from 1Gi to 32Gi"),
     "nodes": (node_pool(limits={"nodes": "0"}, template=node_pool()["spec"]["template"]), {}, "raise its limit of nodes from 0 to 2"),
     "taint": (tainted(GPU), {}, "tolerate its taint gpu=true:NoSchedule in Pod web"),
     "zone": (node_pool(IN_A), {"nodeSelector": {"topology.kubernetes.io/zone": "b"}},
              "allow b in the requirement topology.kubernetes.io/zone"),
-    "label": (node_pool(), {"nodeSelector": {"team": "shop"}}, "add the requirement team In ['shop']"),
+    "label": (node_pool(), {"nodeSelector": {"team": "shop"}}, "add the requirement team In shop"),
+    "a label beside others": (
+        node_pool_with_labels({"size": "big"}),
+        {"nodeSelector": {"size": "big", "team": "shop"}, "affinity": required({"key": "gen", "operator": "NotIn", "values": ["1"]})},
+        "add the requirement team In shop"),
+    "a type and a zone": (node_pool(NO_LARGE, IN_A), requesting("9"),
+                          "allow b in the requirement topology.kubernetes.io/zone and "
+                          "drop the requirement node.kubernetes.io/instance-type NotIn large"),
     "bound": (node_pool(SMALL_ONLY), requesting("9"),
               "change the requirement karpenter.k8s.aws/instance-cpu Lt 8 to Lt 17"),
     "excluded": (node_pool(NO_LARGE), requesting("9"), "drop the requirement node.kubernetes.io/instance-type NotIn large"),
@@ -53,7 +73,7 @@ POOL_FIXES = {
     "minValues": (node_pool(AT_LEAST_TWO), requesting("9"), "leave out minValues of node.kubernetes.io/instance-type"),
     "too large": (node_pool(), requesting("99"), ""),
     "two": (tainted(GPU), {"nodeSelector": {"team": "shop"}},
-            "tolerate its taint gpu=true:NoSchedule in Pod web and add the requirement team In ['shop']"),
+            "tolerate its taint gpu=true:NoSchedule in Pod web and add the requirement team In shop"),
 }  # fmt: skip
 
 
@@ -97,6 +117,33 @@ def test_explain_finds_fixes_on_the_node_pool(
         mended = write(tmp_path / "mended.json", *items)
         again = document_of(capsys, "simulate", "--settle", "--from", mended, "--instance-types", catalog)
         assert [each["name"] for each in again["autoscaling"]["newNodes"]] == ["general-1"]
+
+
+def test_a_limit_has_room_for_the_largest_types_where_the_cheapest_are_not_enough(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Karpenter counts the first new node as the larger type: with a limit for two small ones the second has no room."""
+    larger = {**TYPE["requirements"], "node.kubernetes.io/instance-type": ["middle"]}
+    price = [{**TYPE["offerings"][0], "price": 0.3}]
+    middle = {
+        "name": "middle",
+        "capacity": {**TYPE["capacity"], "cpu": "5"},
+        "offerings": price,
+        "requirements": larger,
+    }
+    Path(catalog).write_text(json.dumps({"instanceTypes": [TYPE, middle]}))
+    pool = node_pool(limits={"cpu": "2"}, template=node_pool()["spec"]["template"])
+    items = running_on("old", replicas=2, cpu="3")
+    for pod in items[2:]:
+        del pod["spec"]["nodeName"]
+        pod["status"] = pending()["status"]
+    cluster = write(tmp_path / "cluster.json", pool, *managed(cpu="1")[:1], *items)
+    arguments = ("explain", "shop/web-1", "--from", cluster, "--instance-types", catalog)
+    (fix,) = [each for each in document_of(capsys, *arguments, code=1)["fixes"] if "NodePool" in each["text"]]
+    assert (fix["text"], fix["promise"]) == (
+        "NodePool general: raise its limit of cpu from 2 to 11",
+        {"pods": 2, "of": 2},
+    )
 
 
 def test_the_promise_of_a_fix_is_for_the_whole_workload(

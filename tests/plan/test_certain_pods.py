@@ -163,11 +163,29 @@ def _set_that_lacks_a_pod(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*items[:8], *made, items[-1]]
 
 
+def _owned_by(kind: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All pods but the last have an owner of this kind, which wants three pods."""
+    pods = items[8:-1]
+    for number, pod in enumerate(pods):
+        owner = {"apiVersion": "apps/v1", "kind": kind, "name": "w", "uid": "u", "controller": True}
+        pod["metadata"] |= {"name": f"w-{number}", "ownerReferences": [owner]}
+    labels = {"tier": "x"}
+    template = {"metadata": {"labels": labels}, "spec": pods[0]["spec"]}
+    spec = {"replicas": 3, "serviceName": "w", "selector": {"matchLabels": labels}, "template": template}
+    made = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "w", "namespace": "default", "uid": "u"}}
+    return [*items[:8], *([{**made, "spec": spec}] if kind != "Absent" else []), *pods, items[-1]]
+
+
 @pytest.mark.parametrize(
     ("items", "are_left_out"),
     [
         pytest.param(_nodes_and_pods(*_pods(3)), True, id="room for all"),
+        pytest.param(_nodes_and_pods(*_pods(3), nodes=4), True, id="as many nodes as pods"),
         pytest.param(_nodes_and_pods(*_pods(3), nodes=3), False, id="fewer nodes than pods"),
+        pytest.param(_nodes_and_pods(*_pods(2), make_pod("x").requests(cpu="8")), False, id="one fits nowhere"),
+        pytest.param(_owned_by("Absent", _nodes_and_pods(*_pods(3))), True, id="the input lacks their owner"),
+        pytest.param(_owned_by("StatefulSet", _nodes_and_pods(*_pods(1))), False, id="a set makes its next pod"),
+        pytest.param(_owned_by("ReplicaSet", _nodes_and_pods(*_pods(3))), True, id="a set has all its pods"),
         pytest.param(_nodes_and_pods(*_pods(3, affinity=anti(tier="x"))), False, id="one pod in each zone"),
         pytest.param(_set_that_lacks_a_pod(_nodes_and_pods(*_pods(3))), False, id="a controller creates a pod"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.core import Node
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
@@ -277,6 +277,51 @@ def test_the_field_that_decides(spec: dict[str, Any], code: str, path: str, tmp_
     assert (found.code, found.place.path) == (code, path)
 
 
+def set_of(*ready: bool) -> list[dict[str, Any]]:
+    """A StatefulSet of two pods, those that are there on n0."""
+    found = running_set(["n0"] * len(ready), template())
+    for pod, is_ready in zip(found[1:], ready, strict=True):
+        pod["status"]["conditions"][0]["status"] = str(is_ready)
+    return [{**found[0], "spec": {**found[0]["spec"], "replicas": 2}}, *found[1:]]
+
+
+TWO_OF_A_SET = workload("StatefulSet", template(cpu="500m"), replicas=2)
+WAITS = "not ready, and the controller waits for that"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "manifest", "code", "path", "text"),
+    [
+        pytest.param(set_of(False, True), TWO_OF_A_SET, "KS402", "spec.updateStrategy", f"w-0 is {WAITS}", id="one is not ready"),
+        pytest.param(set_of(False, False), TWO_OF_A_SET, "KS402", "spec.updateStrategy", f"w-0, w-1 are {WAITS}", id="two are not ready"),
+        pytest.param(set_of(False), workload("StatefulSet", template(), replicas=2), "KS402", "spec.updateStrategy", f"w-0 is {WAITS}", id="the first is not ready, and the second is not there"),
+        pytest.param([], make_pod("p").on("nowhere").doc(), "KS109", "spec.nodeName", 'there is no node "nowhere"', id="no such node"),
+        pytest.param([make_pod("p").on("n0").phase("Failed").doc()], make_pod("p").on("n0").doc(), "KS408", "spec", "the pod has failed, and no controller makes another: delete it first", id="it has failed"),
+    ],
+)  # fmt: skip
+def test_the_sentence_about_what_stops_a_workload(
+    cluster: list[dict[str, Any]], manifest: dict[str, Any], code: str, path: str, text: str, tmp_path: Path
+) -> None:
+    (found,) = checked(tmp_path, [*nodes("4"), *cluster], manifest).findings
+    assert (found.code, found.place.path) == (code, path)
+    assert found.message.endswith(text)
+    assert "without a place" not in found.message
+
+
+def test_a_job_that_waits_for_its_own_pods_says_in_how_many_waves_it_runs(tmp_path: Path) -> None:
+    """Its first pod fills the node, so that the second follows: all pods that are made come in one wave."""
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "w"},
+        "spec": {"parallelism": 2, "template": template(restartPolicy="Never")},
+    }
+    fewer = "it finishes with fewer pods at a time than parallelism allows: there is no room for all at once"
+    for first, text in (([running("w-a", "n0", "w", "Job", template())], fewer), ([], "its pods run in 2 waves")):
+        (found,) = checked(tmp_path, [*nodes("1"), *first], job).findings
+        assert found.message.startswith(text)
+
+
 SPECIAL = make_node("special").label(disk="ssd").taint("dedicated").allocatable(cpu="8", example_com__gpu="1", pods="9")
 CLOSEST = [
     pytest.param({"nodeSelector": {"disk": "ssd"}}, "1", "KS107", id="the node that it asks for has a taint"),
@@ -450,11 +495,14 @@ class Grumpy(PerNodePlugin):
 
 
 def test_what_could_not_be_read_of_a_live_cluster_is_told_where_it_matters(tmp_path: Path) -> None:
-    plain, mounts = workload("Deployment", template(), replicas=1), make_pod("mounts").doc()
-    mounts["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
-    loaded = load_dump([write_list(tmp_path / "cluster.json", *nodes("4"))])
-    manifests = load_manifests([write_list(tmp_path / "manifests.json", plain, mounts)])
-    scheduler = make_scheduler(loaded.of(Node), [])
-    checker = Checker(Run(input_over(scheduler, loaded)), Places(manifests), ["PersistentVolumeClaim", "Service"])
+    """A pod that runs already is not tried, and without a preemption no budget matters."""
+    plain, mounts, runs = workload("Deployment", template(), replicas=1), make_pod("mounts"), make_pod("runs").on("n0")
+    for pod in (mounts, runs):
+        pod.spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+    loaded = load_dump([write_list(tmp_path / "cluster.json", *nodes("4"), runs.doc())])
+    manifests = load_manifests([write_list(tmp_path / "manifests.json", plain, mounts.doc(), runs.doc())])
+    scheduler = make_scheduler(loaded.of(Node), loaded.of(Pod))
+    missing = ["PersistentVolumeClaim", "PodDisruptionBudget", "Service"]
+    checker = Checker(Run(input_over(scheduler, loaded)), Places(manifests), missing)
     found = checker.check(Changes(manifests))
-    assert [each.missing for each in found.workloads] == [("Service",), ("PersistentVolumeClaim",)]
+    assert [each.missing for each in found.workloads] == [("Service",), ("PersistentVolumeClaim",), ()]

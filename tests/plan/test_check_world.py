@@ -18,6 +18,7 @@ from tests.plan.rollouts import (
     nodes,
     rolling,
     running_deployment,
+    running_set,
     template,
     workload,
 )
@@ -163,6 +164,43 @@ def test_a_job_none_of_whose_pods_fits_fails(tmp_path: Path) -> None:
     assert codes(found) == [("error", "KS102")]
     (finding,) = found.findings
     assert finding.message.startswith("8 of 8 pods without a place")
+
+
+@pytest.mark.parametrize(
+    ("completions", "parallelism", "succeeded", "pods"),
+    [
+        pytest.param(8, 2, 0, 2, id="as many at once as its parallelism"),
+        pytest.param(3, 2, 2, 3, id="only one completion is left"),
+        pytest.param(8, 0, 0, 0, id="none at once"),
+    ],
+)
+def test_the_pods_of_a_job(completions: int, parallelism: int, succeeded: int, pods: int, tmp_path: Path) -> None:
+    new = job(completions=completions, parallelism=parallelism)
+    begun = {**new, "metadata": {"name": "w", "uid": "u"}, "status": {"succeeded": succeeded}}
+    (found,) = checked(tmp_path, [*nodes("9"), begun], new).workloads
+    assert (found.result, found.pods, found.running, found.findings) == ("fits", pods, pods, ())
+
+
+def test_a_workload_waits_for_all_waves_of_a_job_although_another_is_there_at_once(tmp_path: Path) -> None:
+    big = workload("Deployment", template(cpu="3"), replicas=1)
+    found = checked(tmp_path, nodes("4"), job(completions=4, parallelism=2), big, make_pod("tiny").doc())
+    assert [(each.result, each.running) for each in found.workloads] == [("fits", 4), ("warns", 1), ("fits", 1)]
+
+
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+def test_a_set_stops_where_an_old_pod_is_in_the_way(policy: str, tmp_path: Path) -> None:
+    """All pods are to go to n0, which the first pod fills until its turn has come."""
+    made = template(nodeSelector={"kubernetes.io/hostname": "n0"})
+    cluster = [*nodes("2", "2"), *running_set(["n0", "n1"], template(OLD, cpu="2"))]
+    given = {"podManagementPolicy": policy} if policy == "Parallel" else {}
+    (found,) = checked(tmp_path, cluster, workload("StatefulSet", made, replicas=2, **given)).findings
+    assert found.code == "KS401"
+    assert found.message.startswith(f"the rollout ({policy}) stops at step 1 with 0 of 2 new pods running")
+
+
+def test_a_daemon_set_whose_pods_are_refused_has_nodes_to_run_on(tmp_path: Path) -> None:
+    found = checked(tmp_path, nodes("4"), workload("DaemonSet", template(priorityClassName="none")))
+    assert codes(found) == [("error", "KS303")]
 
 
 def test_a_quota_holds_a_job_to_waves(tmp_path: Path) -> None:

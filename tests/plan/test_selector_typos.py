@@ -17,8 +17,10 @@ LABELS = [
 ]
 
 
-def term(key: str, operator: str, *values: str) -> dict[str, Any]:
-    terms = [{"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}]
+def term(*expressions: tuple[str, str, str]) -> dict[str, Any]:
+    """Expressions as key, operator and values with spaces in between."""
+    made = [{"key": key, "operator": operator, "values": values.split()} for key, operator, values in expressions]
+    terms = [{"matchExpressions": made}]
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
@@ -43,22 +45,22 @@ def term(key: str, operator: str, *values: str) -> dict[str, Any]:
         pytest.param({"nodeSelector": {"gpu": "yes"}}, [], id="nothing is near"),
         pytest.param({"nodeSelector": {"pool": "gpu"}}, [], id="no value is near"),
         pytest.param(
-            {"affinity": term("pool", "In", "memry", "memori")},
+            {"affinity": term(("pool", "In", "memry memori"))},
             ["no node has pool=memry: did you mean pool=memory?"],
             id="a term",
         ),
-        pytest.param({"affinity": term("pool", "In", "memry", "general")}, [], id="one value of the term is there"),
+        pytest.param({"affinity": term(("pool", "In", "memry general"))}, [], id="one value of the term is there"),
         pytest.param(
-            {"affinity": term("disk-typ", "In", "ssd")},
+            {"affinity": term(("disk-typ", "In", "ssd"))},
             ["no node has the label disk-typ: did you mean disk-type?"],
             id="a key of a term",
         ),
         pytest.param(
-            {"affinity": term("pool", "In", "nothing", "memori")},
+            {"affinity": term(("pool", "In", "nothing memori"))},
             ["no node has pool=memori: did you mean pool=memory?"],
             id="the second value of a term",
         ),
-        pytest.param({"affinity": term("unlike", "In", "x")}, [], id="no key is near a term"),
+        pytest.param({"affinity": term(("unlike", "In", "x"))}, [], id="no key is near a term"),
         pytest.param(
             {"nodeSelector": {"gpu": "yes", "kubernetes.io/os": "windws", "pool": "genral"}},
             [
@@ -68,7 +70,15 @@ def term(key: str, operator: str, *values: str) -> dict[str, Any]:
             id="nothing near before two that are",
         ),
         pytest.param({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, [], id="a right value that no node has"),
-        pytest.param({"affinity": term("pol", "NotIn", "x")}, [], id="a term that wants the label away"),
+        pytest.param({"affinity": term(("pol", "NotIn", "x"))}, [], id="a term that wants the label away"),
+        pytest.param(
+            {"affinity": term(("pool", "Exists", ""), ("disk-typ", "In", "ssd"), ("pool", "In", "memry"))},
+            [
+                "no node has the label disk-typ: did you mean disk-type?",
+                "no node has pool=memry: did you mean pool=memory?",
+            ],
+            id="each expression of a term",
+        ),
     ],
 )
 def test_the_nearest_label(fields: dict[str, Any], expected: list[str]) -> None:

@@ -324,9 +324,9 @@ class WorkloadCases:
         node = self._plane.store.get(Node, pod.spec.node_name)
         refusal = kubelet_refusal(pod, node, self._pods_before(pod)) if node is not None else ""
         if refusal:
-            return Case(all_codes()[REFUSED_BY_KUBELET], ("spec", "nodeName"), refusal, is_sentence=True)
+            return Case(all_codes()[REFUSED_BY_KUBELET], ("spec", "nodeName"), refusal)
         text = "the pod has failed, and no controller makes another: delete it first"
-        return Case(all_codes()[UNSETTLED], ("spec",), text, of_pod=False)
+        return Case(all_codes()[UNSETTLED], ("spec",), text)
 
     # Whether the old pods are what is in the way
 

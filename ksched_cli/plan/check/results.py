@@ -110,7 +110,7 @@ class Losses:
                 "/".join(workload),
                 tuple(map(pod_key, pods)),
                 self._pending.get(workload, 0),
-                any(owner_identity(pod) is not None for pod in pods),
+                owner_identity(pods[0]) is not None,
                 tuple(sorted(budgets[workload])),
             )
             for workload, pods in sorted(found.items())

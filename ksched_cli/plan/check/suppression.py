@@ -106,7 +106,7 @@ def annotations_of(items: Iterable[Any]) -> tuple[dict[str, dict[str, str]], lis
     return found, list(dict.fromkeys(mistakes))
 
 
-def suppress(check: Check, accepted: Suppressions, *, partial: bool = False) -> Check:
+def suppress(check: Check, accepted: Suppressions, *, partial: bool) -> Check:
     """The check without the accepted findings, which are listed apart. `partial`: not all workloads of the manifests
     are checked."""
     ignored: list[IgnoredFinding] = []

@@ -34,7 +34,6 @@ from ksched_cli.controlplane.controllers.job import completions_of, parallelism
 from ksched_cli.controlplane.controllers.revisions import RevisionHistory, revision_of
 from ksched_cli.controlplane.controllers.statefulset import (
     ON_DELETE,
-    PARALLEL,
     first_ordinal,
     ordinal_of,
     partition,
@@ -202,10 +201,10 @@ def manner_of(plane: ControlPlane, item: Any) -> str:
         surge, unavailable = max_surge(live), max_unavailable(live)
         return RECREATE if is_recreate(live) else f"maxSurge {surge}, maxUnavailable {unavailable}"
     if isinstance(live, StatefulSet):
-        return live.spec.pod_management_policy if live.spec.pod_management_policy == PARALLEL else "OrderedReady"
+        return live.spec.pod_management_policy or "OrderedReady"
     if isinstance(live, DaemonSet):
         surge, unavailable = surge_and_unavailable(live, plane.controllers.daemon_sets.status(live).desired)
-        return ON_DELETE if strategy_of(live) == ON_DELETE else f"maxSurge {surge}, maxUnavailable {unavailable}"
+        return f"maxSurge {surge}, maxUnavailable {unavailable}"
     return ""
 
 

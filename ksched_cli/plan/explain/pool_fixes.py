@@ -166,7 +166,7 @@ class _Search:
                 if self._autoscaler.is_well_known(key):
                     continue
                 requirement = {"key": key, "operator": "In", "values": values}
-                text = f"add the requirement {key} In {values}"
+                text = f"add the requirement {key} In {' '.join(values)}"
                 attempt = attempt.patched(text, add(requirement, "spec", "template", "spec", "requirements", "-"))
             elif not LabelRequirement.of(key, own[at[0]].operator, own[at[0]].values).has_intersection(wanted):
                 attempt = _with_value(attempt, at[0], values[0])

@@ -106,8 +106,8 @@ class PodDecisions:
         plugin = status.plugin
         if not plugin:
             name, found = self.cluster.nodes.names[node_row], inspect(runtime, runtime.cluster.pods.infos[self.row])
-            narrowing = (each for each in found.pre_filter if each.node_names is not None)
-            plugin = next((each.plugin for each in narrowing if name not in (each.node_names or ())), "")
+            names = ((each.plugin, each.node_names) for each in found.pre_filter)
+            plugin = next((each for each, kept in names if kept is not None and name not in kept), "")
         owner = next((each.kind.owner for each in status.reasons), "")
         beyond_help = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         return NodeVerdict(status.message or "not looked at", plugin, family_of(owner or plugin), beyond_help)

@@ -127,7 +127,7 @@ def _compute_in_copy(compute: Callable[[], object], writer: int) -> NoReturn:
         os._exit(code)
 
 
-def run_trials(trials: Sequence[Callable[[], T]], workers: int = 0) -> Iterator[T]:
+def run_trials(trials: Sequence[Callable[[], T]], workers: int) -> Iterator[T]:
     """The results in their order. With `workers` each trial has a copy of this process, and so many run at once."""
     if not workers:
         yield from (trial() for trial in trials)

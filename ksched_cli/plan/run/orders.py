@@ -184,7 +184,7 @@ class DrawWatch:
         if self.observes and self.ties is not None:
             self.ties.trying(rows)
 
-    def decided(self, decision: Decision, *, matters: bool = True) -> None:
+    def decided(self, decision: Decision, *, matters: bool) -> None:
         """`matters`: whether it matters if the pod has a node."""
         if self.ties is None:
             return

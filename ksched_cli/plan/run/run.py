@@ -209,7 +209,7 @@ class Run:
         return self._simulation(run, outcomes, len(outcomes))
 
     def stream(
-        self, *, detail: bool = False, top: int = 3, stop_on_interrupt: bool = False, curve: Sequence[str] = ()
+        self, *, detail: bool, top: int, stop_on_interrupt: bool = False, curve: Sequence[str] = ()
     ) -> SimulationStream:
         """Every pending pod, one result after the other."""
         run = self.place(detail=detail, top=top, curve=curve)

@@ -277,7 +277,7 @@ def _replaced(sets: Iterable[ReplicaSet]) -> Iterator[ReplacedSet]:
     for members in of_deployment.values():
         members.sort(key=_created)
         for old, new in pairwise(members):
-            if old.spec.replicas == 0 and _created(old) < _created(new):
+            if old.spec.replicas == 0:
                 name = f"{old.metadata.namespace}/{old.metadata.name}"
                 yield ReplacedSet(name, _created(old), _created(new))
 
