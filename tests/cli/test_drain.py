@@ -237,6 +237,16 @@ def test_an_interrupted_command_prints_the_trials_that_are_done(
     assert [name in shown.out for name in ("east-1", "east-2")] == [True, True]
 
 
+def test_a_command_that_is_interrupted_before_the_first_trial_is_done_prints_no_result(
+    ksched: Ksched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: DrainRun, nodes: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DrainRun, "drain", interrupted)
+    assert ksched("drain", "--from", SHOP, "--each", "node", *OVERRIDE, code=130).out == ""
+
+
 @pytest.mark.slow
 @given(st.data())
 @settings(max_examples=examples(40), deadline=None)

@@ -109,6 +109,8 @@ def test_a_baseline_lets_an_old_repository_start(capsys: pytest.CaptureFixture[s
     }
     assert check(deployment(), widget, options=("--write-baseline", "b.json")) == 0
     assert "2 findings are in the baseline b.json" in capsys.readouterr().err
+    entries = json.loads(Path("b.json").read_text())["findings"]
+    assert [each["object"] for each in entries] == ["Deployment default/web", "Widget w"]
     assert check(deployment(), widget, options=("--baseline", "b.json")) == 0
     document = json.loads(capsys.readouterr().out)
     assert sorted((each["code"], each["ignoredBy"]) for each in document["ignored"]) == [
@@ -156,8 +158,10 @@ def test_entries_of_a_baseline_that_are_no_longer_found_are_a_note(capsys: pytes
     document = json.loads(capsys.readouterr().out)
     (note,) = document["findings"]
     assert (note["level"], note["code"], note["file"]) == ("note", "KS014", "b.json")
-    assert "Deployment default/web: KS102" in note["message"]
-    assert "--write-baseline" in note["message"]
+    assert note["message"].startswith("1 entry matches no finding: Deployment default/web: KS102 (--write-baseline")
+    assert check(deployment(cpu="1"), deployment("api", cpu="1"), options=("--baseline", "b.json")) == 0
+    (note,) = json.loads(capsys.readouterr().out)["findings"]
+    assert note["message"].startswith("2 entries match no finding: Deployment default/api: KS102, Deployment default/w")
 
 
 def test_a_check_of_one_namespace_does_not_call_entries_of_others_stale(capsys: pytest.CaptureFixture[str]) -> None:

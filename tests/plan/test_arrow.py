@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.results import arrow
-from ksched_cli.plan.results.nodes import NodeDetail
+from ksched_cli.plan.results.nodes import NodeDetail, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.simulator import Simulator
@@ -60,6 +60,21 @@ def test_a_row_for_each_pod() -> None:
     assert small["total"] == run.pod("small").top[0].total
     assert (large["node"], large["total"], large["unschedulable_plugins"]) == (None, None, ["NodeResourcesFit"])
     assert large["message"] == run.pod("large").message
+
+
+def test_the_row_of_a_pod_has_no_empty_texts() -> None:
+    """A pod with a node that is not the best of those that were kept, and one that waits for a node."""
+    top = (ScoredNode("n2", 50, {}), ScoredNode("n1", 40, {}))
+    made = (
+        PodOutcome("shop/a", "scheduled", "n1", feasible_nodes=2, total_nodes=2, top=top),
+        PodOutcome("shop/b", "unschedulable", nominated_node="n2", feasible_nodes=0, total_nodes=2, pod_group="shop/g"),
+    )
+    columns = ("node", "total", "nominated_node", "pod_group")
+    rows = arrow.pods_table(made).to_pylist()
+    assert [tuple(row[each] for each in columns) for row in rows] == [
+        ("n1", 40, None, None),
+        (None, None, "n2", "shop/g"),
+    ]
 
 
 def test_pandas_has_the_same() -> None:

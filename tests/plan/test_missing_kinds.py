@@ -12,6 +12,7 @@ from ksched_cli.plan.run.coverage import MissingKinds, job_gaps, with_manifest_g
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, loaded_of, make_node, make_pod, owned
+from tests.harness import make_scheduler
 
 CLAIM = {"name": "d", "persistentVolumeClaim": {"claimName": "c"}}
 TERM = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}]
@@ -23,6 +24,12 @@ def volumes(*more: dict[str, Any]) -> PodBuilder:
 
 def near(kind: str) -> PodBuilder:
     return make_pod().spec(affinity={kind: {"requiredDuringSchedulingIgnoredDuringExecution": TERM}})
+
+
+def with_another_owner(pod: PodBuilder) -> PodBuilder:
+    owned(pod, "ReplicaSet", "r")
+    pod.data["metadata"]["ownerReferences"].insert(0, {"kind": "StatefulSet", "name": "s", "uid": "s"})
+    return pod
 
 
 SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
@@ -46,6 +53,8 @@ SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSched
         pytest.param("ReplicaSet", owned(make_pod().label(app="x"), "ReplicaSet", "r"), True, id="its owner"),
         pytest.param("StatefulSet", owned(make_pod().label(app="x"), "ReplicaSet", "r"), False, id="another owner"),
         pytest.param("ReplicaSet", owned(make_pod(), "ReplicaSet", "r"), False, id="its owner, and no labels"),
+        pytest.param("ReplicaSet", with_another_owner(make_pod().label(app="x")), True, id="its controller after another owner"),
+        pytest.param("StatefulSet", with_another_owner(make_pod().label(app="x")), False, id="an owner that is no controller"),
         pytest.param("PriorityClass", make_pod().spec(priorityClassName="high"), True, id="a priority class"),
         pytest.param("PriorityClass", make_pod().spec(priorityClassName="high").priority(0), False, id="a priority"),
         pytest.param("PriorityClass", make_pod(), False, id="no priority class"),
@@ -69,6 +78,38 @@ def test_terms_of_other_pods_and_budgets() -> None:
     assert missing.about_pod(make_pod().obj()) == ("Namespace",)
     assert missing.about_pod(make_pod().obj(), preempts=True) == ("Namespace", "PodDisruptionBudget")
     assert MissingKinds(["Namespace"], [make_pod().obj()]).about_pod(near("podAffinity").obj()) == ()
+
+
+def test_budgets_matter_for_decisions_that_preempt() -> None:
+    node = make_node("n").allocatable(cpu="4", memory="8Gi", pods=9).obj()
+    low, vip = make_pod("low").requests(cpu="3").on("n"), make_pod("vip").requests(cpu="3").priority(9)
+    scheduler = make_scheduler([node], [low.obj(), vip.obj(), make_pod("fits").obj()])
+    missing = MissingKinds(["PodDisruptionBudget"], [])
+    found = {each.pod.key: missing.about(each) for each in scheduler.run(scheduler.enqueue())}
+    assert found == {"default/vip": ("PodDisruptionBudget",), "default/fits": ()}
+
+
+def test_jobs_and_autoscalers_of_the_cluster() -> None:
+    """An autoscaler whose bounds are one number changes nothing."""
+    late = {"apiVersion": "batch/v1", "kind": "Job", **job("late", activeDeadlineSeconds=1)}
+    pods = {"template": {"metadata": {"labels": {"app": "x"}}, "spec": make_pod("p").doc()["spec"]}}
+    late["spec"] |= pods
+
+    def autoscaler(name: str, most: int) -> dict[str, Any]:
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+        metadata = {"name": name, "namespace": "shop"}
+        spec = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": most}
+        return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
+
+    for names, text in (("a", "HorizontalPodAutoscaler shop/a:"), ("ab", "HorizontalPodAutoscaler shop/a and 1 more:")):
+        scaled = [autoscaler(name, 9) for name in names]
+        found = Simulator.load(late, *scaled, autoscaler("fixed", 2), make_node("n").doc()).simulate().coverage
+        assert found["jobsNotModelled"] == ["Job shop/late: activeDeadlineSeconds"]
+        (said,) = found["autoscalersNotModelled"]
+        assert said.startswith(text)
+    assert (
+        "autoscalersNotModelled" not in Simulator.load(autoscaler("fixed", 2), make_node("n").doc()).simulate().coverage
+    )
 
 
 def job(name: str, **spec: Any) -> dict[str, Any]:

@@ -116,6 +116,7 @@ PENDING = {
     "first": make_pod("first").requests(**SMALL).priority(9),
     "large": make_pod("large").requests(**LARGE),
     "larger": make_pod("larger").requests(**LARGE),
+    "small": make_pod("small").requests(**SMALL),
     "gated": make_pod("gated").gate("x"),
     "here": make_pod("here").on("n"),
     "there": make_pod("there").on("n"),
@@ -136,6 +137,7 @@ def scheduler_of(*names: str) -> Scheduler:
         pytest.param("first large larger", "Job a", "large", "Job a has 3 pods, and 2 find no place: this is the first of them.", id="two find none"),
         pytest.param("first large", "Job a", "large", "Job a has 2 pods, and 1 finds no place: this is the first of them.", id="one finds none"),
         pytest.param("first first", "Job a", "first", "Job a has 2 pods: this one is pending.", id="twice"),
+        pytest.param("here small first", "Job a", "first", "Job a has 3 pods, 2 pending: this is the first of them.", id="two find one"),
         pytest.param("there here", "Job a", "here", "Job a has 2 pods, none of them pending: this is the first one by name.", id="none pending"),
     ],
 )  # fmt: skip
@@ -154,6 +156,7 @@ REFUSED = RefusedPod("default/refused", "ResourceQuota", "exceeded quota")
         pytest.param("first", [], [], "first", "", id="the only one"),
         pytest.param("first large larger", [], [], "large", "Of 3 pending pods 2 find no place", id="of the pending"),
         pytest.param("first large", ["first"], [], "first", "", id="of manifests"),
+        pytest.param("small first", [], [], "first", "All of 2 pending pods find a place: this is the first of them.", id="all find a place"),
         pytest.param("large", [], [REFUSED], "refused", "", id="refused before others that are pending"),
         pytest.param("first large", ["first"], [REFUSED], "refused", "Of 2 pending pods 1 finds no place", id="a refused one of manifests"),
         pytest.param("large larger", ["large"], [REFUSED], "large", "Of 2 pending pods 2 find no place", id="one without a place before a refused one"),

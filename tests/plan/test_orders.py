@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from ksched_cli.cli.main import run
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.plan.scenario import HeldOrders, ScenarioRun
+from ksched_cli.plan.scenario import CheckedExpectation, HeldOrders, ScenarioRun, in_all_orders, least_certain
 from ksched_cli.simulator import Simulator
+from ksched_cli.world.results import FinalPods, Orders, WorldResult
 from tests.builders import make_pod, write_list
 from tests.plan.rollouts import nodes
 from tests.running import Ksched, compare, settle
@@ -178,6 +180,40 @@ def test_an_expectation_holds_if_it_holds_in_every_order(tmp_path: Path) -> None
     assert (no_preemption.held, no_preemption.orders) == (True, HeldOrders(2, 2))
     world = run.settle_result.world
     assert (world.orders, [draw.subject for draw in world.draws]) == (step.end.orders, ["default/a-first"])
+
+
+def ended(*against: str) -> CheckedExpectation:
+    return CheckedExpectation("schedulable", 3, not against, against)
+
+
+FEWER = "holds in 1 of 2 orders only; in the others:"
+
+
+@pytest.mark.parametrize(
+    ("ends", "held", "against"),
+    [
+        pytest.param([ended(), ended()], 2, (), id="in all"),
+        pytest.param([ended("a"), ended()], 1, (FEWER, "a"), id="in one"),
+        pytest.param([ended("a"), ended("b")], 0, ("b",), id="in none"),
+    ],
+)
+def test_an_expectation_in_two_orders(ends: list[CheckedExpectation], held: int, against: tuple[str, ...]) -> None:
+    """The facts against it are those of the first order, which comes last."""
+    wanted = CheckedExpectation("schedulable", 3, held == 2, against, HeldOrders(2, held))
+    assert in_all_orders(ends) == wanted
+    assert in_all_orders(ends[:1]) == ends[0]
+
+
+def test_the_orders_of_a_scenario_are_those_of_its_least_certain_step() -> None:
+    def ends(finished: int | None, *draws: str) -> WorldResult:
+        made = tuple(Draw("node", each, ("a", "b"), ("a",)) for each in draws)
+        orders = None if finished is None else Orders(4, finished)
+        return WorldResult((), FinalPods(), "settled", 0.0, 0, {}, made, orders=orders)
+
+    last = ends(None, "z")
+    found = least_certain(last, [ends(3, "x"), ends(1, "y"), ends(2, "x"), last])
+    assert (found.orders, [each.subject for each in found.draws]) == (Orders(4, 1), ["z", "x", "y"])
+    assert least_certain(last, [last, last]) == last
 
 
 def test_each_step_tries_its_own_draws(tmp_path: Path) -> None:

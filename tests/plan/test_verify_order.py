@@ -368,6 +368,13 @@ def test_where_sampling_goes_on_nothing_is_searched(tmp_path: Path) -> None:
     assert placements(found)[0] == ("a", "other node", Order.NOT_FOUND)
 
 
+def test_where_sampling_goes_on_a_pod_counts_on_its_own_node_only(tmp_path: Path) -> None:
+    """`a` would go to the larger node, which `b` needs as a whole."""
+    items = [LARGE, SMALL, bound("a", "small"), bound("b", "large", 3, cpu="8")]
+    found = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)], sampling=True))
+    assert placements(found) == [("a", "other node", Order.KNOWN), ("b", "same", Order.KNOWN)]
+
+
 @pytest.mark.parametrize(
     ("item", "path"),
     [

@@ -13,7 +13,19 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.errors import UsageError
 from ksched_cli.plan import watch as module
 from ksched_cli.plan.results.outcomes import GatedPod, IgnoredPod, PodOutcome, Preemption
-from ksched_cli.plan.watch import LONGEST, QUIET, Answer, Kind, Moment, News, Question, Watch, picture
+from ksched_cli.plan.watch import (
+    LONGEST,
+    QUIET,
+    Answer,
+    Kind,
+    Moment,
+    News,
+    Picture,
+    Question,
+    Watch,
+    news,
+    picture,
+)
 from ksched_cli.sources.live.watch import Event, Listed, Lost, Reached
 from tests.builders import make_node, make_pod
 
@@ -107,6 +119,57 @@ def test_a_moment_has_the_news_and_what_waits(monkeypatch: pytest.MonkeyPatch) -
     assert second.news == ()
 
 
+def lost(kind: Any, age: float) -> Lost:
+    return Lost(kind, f"no {kind.__name__}", age)
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        pytest.param([lost(Pod, 5)], [], id="once"),
+        pytest.param([lost(Pod, 5), lost(Node, 5)], [], id="two kinds, each once"),
+        pytest.param([lost(Pod, 5), lost(Pod, 9.6)], ["no Pod; the data is 10s old"], id="twice"),
+        pytest.param([lost(Pod, 5), lost(Pod, 9), lost(Pod, 60), lost(Node, 60), lost(Node, 60)], ["no Pod; the data is 9s old"], id="not again within a minute"),
+        pytest.param([lost(Pod, 5), lost(Pod, 9), lost(Pod, 61)], ["no Pod; the data is 9s old", "no Pod; the data is 61s old"], id="again after a minute"),
+        pytest.param([lost(Pod, 5), lost(Pod, 50), lost(Pod, 100)], ["no Pod; the data is 50s old"], id="not again at twice the age"),
+        pytest.param([lost(Pod, 5), lost(Pod, 50), lost(Pod, 101), lost(Pod, 150)], ["no Pod; the data is 50s old", "no Pod; the data is 101s old"], id="again beyond twice the age"),
+        pytest.param([lost(Pod, 5), Reached(Pod), lost(Pod, 5)], [], id="a connection that breaks now and then"),
+        pytest.param([lost(Pod, 5), lost(Pod, 9), Reached(Pod), Reached(Pod)], ["no Pod; the data is 9s old", "back"], id="back"),
+        pytest.param([lost(Pod, 5), lost(Pod, 9), lost(Node, 9), Reached(Pod), Reached(Node)], ["no Pod; the data is 9s old", "back"], id="back when all kinds are"),
+        pytest.param([lost(Pod, 5), lost(Pod, 9), lost(Node, 9), Reached(Pod)], ["no Pod; the data is 9s old"], id="not back as long as one kind is lost"),
+        pytest.param([lost(Pod, 5), lost(Pod, 70), Reached(Pod), lost(Pod, 5), lost(Pod, 9)], ["no Pod; the data is 70s old", "back", "no Pod; the data is 9s old"], id="lost once more"),
+    ],
+)  # fmt: skip
+def test_the_loss_of_the_server_is_news(events: list[Event], said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(seen([*((5.0, each) for each in events), (9.0, None)], monkeypatch))
+    assert [each.why or str(each.kind) for _, each in found if isinstance(each, News)] == said
+    assert sum(isinstance(each, Moment) for _, each in found) == 1
+
+
+def verdict(kind: Kind, node: str = "", why: str = "", pod: str = "p") -> News:
+    return News(kind, pod, node, why)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "bound", "said"),
+    [
+        pytest.param(verdict(Kind.FITS, "n", "1 of 2"), verdict(Kind.FITS, "n", "1 of 3"), {}, [], id="the same node"),
+        pytest.param(verdict(Kind.FITS, "n"), verdict(Kind.FITS, "m"), {}, [verdict(Kind.FITS, "m")], id="another node"),
+        pytest.param(verdict(Kind.UNSCHEDULABLE, why="a"), verdict(Kind.UNSCHEDULABLE, why="b"), {}, [verdict(Kind.UNSCHEDULABLE, why="b")], id="another reason"),
+        pytest.param(verdict(Kind.FITS, "n"), None, {"p": "n"}, [News(Kind.BOUND, "p", "n", "as foreseen")], id="bound as foreseen"),
+        pytest.param(verdict(Kind.FITS, "n"), None, {"p": "m"}, [News(Kind.BOUND, "p", "m", "foreseen was n")], id="bound to another node"),
+        pytest.param(verdict(Kind.UNSCHEDULABLE), None, {"p": "m"}, [News(Kind.BOUND, "p", "m", "was unschedulable")], id="bound though nothing fitted"),
+        pytest.param(verdict(Kind.UNSCHEDULABLE), None, {}, [News(Kind.GONE, "p")], id="deleted"),
+    ],
+)  # fmt: skip
+def test_news_are_the_differences(before: News, now: News | None, bound: dict[str, str], said: list[News]) -> None:
+    """Another pod, which stays as it is, comes first."""
+    other = verdict(Kind.UNSCHEDULABLE, why="x", pod="other")
+    then = Picture({"other": other, "p": before}, {})
+    later = Picture({"other": other, **({"p": now} if now else {})}, bound)
+    assert list(news(then, later)) == said
+
+
 def test_questions_are_answered_between_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Timed] = [(5.0, CHANGE), (5.1, Question("p")), (5.2, Question("none")), (5.3, CHANGE), (9.0, None)]
     found = list(seen(events, monkeypatch))
@@ -116,7 +179,7 @@ def test_questions_are_answered_between_changes(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("outcome", "news"),
+    ("outcome", "said"),
     [
         pytest.param({"result": "scheduled", "node": "n"}, News(Kind.FITS, "a", "n", "1 of 2 nodes fit"), id="fits"),
         pytest.param(
@@ -133,9 +196,9 @@ def test_questions_are_answered_between_changes(monkeypatch: pytest.MonkeyPatch)
         pytest.param({"result": "error", "message": "m"}, News(Kind.ERROR, "a", "", "m"), id="error"),
     ],
 )
-def test_the_news_of_a_result(outcome: dict[str, Any], news: News) -> None:
+def test_the_news_of_a_result(outcome: dict[str, Any], said: News) -> None:
     found = picture(simulation(PodOutcome("a", feasible_nodes=1, total_nodes=2, **outcome)), {})
-    assert found.verdicts == {"a": news}
+    assert found.verdicts == {"a": said}
 
 
 def test_pods_that_are_held_back_or_not_ours_are_news() -> None:

@@ -53,7 +53,7 @@ def find_named_pods(loaded: Loaded, text: str, namespace: str = "") -> NamedPods
     nothing has the name or several things have it."""
     first, *rest = text.split("/")
     if first.lower() in _POD_WORDS and rest:
-        first, *rest = rest if len(rest) > 1 else ["", *rest]
+        first, *rest = rest
     elif rest and not _is_namespace(loaded, first, rest[-1]) and (found := _of_kind(loaded, text, namespace)):
         return found
     name = "/".join(rest) if rest else first
