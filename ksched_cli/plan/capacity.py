@@ -176,7 +176,7 @@ class _NewNodes:
         world, autoscaler = self._run.world, self._run.source.autoscaler
         controller = autoscaler.controller_in(world) if autoscaler is not None else None
         assert controller is not None
-        left = max(self._limit - len(placed) - 1, 0)
+        left = self._limit - len(placed) - 1
         of_set = sum(portion.count for portion, _ in self._portions)
         ahead = (replicas.ahead(left * portion.count // of_set) for portion, replicas in self._portions)
         more: dict[type[Any], list[Any]] = {}
@@ -274,7 +274,7 @@ class _Count:
             is_copy = info.template == template.template
         if is_copy and not self._ahead:
             self._ahead.extend(self._scheduler.place_copies(row, left))
-        elif self._ahead and not is_copy:
+        elif not is_copy:
             cluster.place_copies(row, self._ahead, -1)
             self._ahead.clear()
         if not self._ahead:

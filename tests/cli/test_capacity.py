@@ -176,3 +176,7 @@ def test_same_names_are_told_apart_by_kind(tmp_path: Path, ksched: Ksched) -> No
     base = ["capacity", "--from", cluster, "-f", manifest, "--max", "6", "-o", "name", "--mix"]
     assert ksched(*base, "pod/web=1,replicaset/web=2", code=0).out == "pod/web\t2\nreplicaset/web\t4\n"
     assert "did you mean pod/web?" in ksched(*base, "web=1", code=2).err
+    other = make_pod("web", "blue").requests(cpu="1").doc()
+    write_list(tmp_path / "m.json", make_pod("web").requests(cpu="1").doc(), other)
+    assert ksched(*base, "blue/pod/web=1", code=0).out == "blue/pod/web\t4\n"
+    assert '--mix: "pod/web" may be default/pod/web or blue/pod/web' in ksched(*base, "pod/web=1", code=2).err

@@ -108,8 +108,6 @@ def grain_of(prices: Iterable[Decimal]) -> Decimal:
     from math import gcd, lcm
 
     exact = [Fraction(each) for each in prices if each]
-    if not exact:
-        return Decimal(0)
     common = lcm(*(each.denominator for each in exact))
     grain = Fraction(gcd(*(each.numerator * (common // each.denominator) for each in exact)), common)
     return Decimal(grain.numerator) / Decimal(grain.denominator)
@@ -323,8 +321,8 @@ class _CatalogReader:
                     left[resource] -= amount
         thresholds = {**_EVICTION_HARD, **kubelet.eviction_hard}
         for signal, text in thresholds.items():
-            taken_from = _SIGNALS.get(signal)
-            if taken_from is None or taken_from not in left:
+            taken_from = _SIGNALS.get(signal, "")
+            if taken_from not in left:
                 continue
             if isinstance(text, str) and text.endswith("%"):
                 left[taken_from] -= capacity[taken_from] * self._percent(text, (*place, "evictionHard", signal))

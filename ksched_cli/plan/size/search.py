@@ -94,7 +94,7 @@ class PartSearch:
             if time.perf_counter() >= deadline:
                 self.cut = True
                 return
-            counts = left.pop(min(int(len(left) * share), len(left) - 1))
+            counts = left.pop(int(len(left) * share))
             if not self._forecast.holds_all(counts):
                 share = (1 + share) / 2 if share < 0.95 else 0.0
                 continue

@@ -21,8 +21,7 @@ from ksched_cli.plan.size.search import PartSearch, PurchaseSearch
 from ksched_cli.plan.size.solver import LinearModel, Solved
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
-from tests.plan.size.cases import catalog, load, pending, shape
-from tests.plan.size.test_first_fit import problem as packing
+from tests.plan.size.cases import catalog, load, packing, pending, shape
 
 pytest.importorskip("highspy")
 
@@ -140,6 +139,55 @@ def test_a_part_is_searched_past_sets_that_hold_less(listed: int) -> None:
     found = [*search.cheaper(time.perf_counter() + 20)]
     assert found[-1] == {large: 1}
     assert listed == 0 or found == [{small: 2, large: 1}, {small: 1, large: 1}, {large: 1}]
+
+
+@pytest.mark.parametrize("listed", [30_000, 0], ids=["all sets", "at random"])
+@pytest.mark.parametrize(
+    ("made", "counts", "best"),
+    [
+        pytest.param(packing([(2, 1, 1)], [(10, 1, 1), (40, 4, 4)]), {1: 1}, {0: 2}, id="small nodes for a large one"),
+        pytest.param(packing([(2, 1, 1)], [(30, 1, 1), (40, 4, 4)]), {0: 2}, {1: 1}, id="a large node for small ones"),
+        pytest.param(
+            packing([(2, 1, 1)], [(10, 1, 1), (15, 1, 1), (40, 4, 4)], limits=(1, None, None)),
+            {2: 1},
+            {0: 1, 1: 1},
+            id="no more of a shape than there are",
+        ),
+        pytest.param(
+            packing([(2, 1, 3), (2, 3, 1)], [(10, 4, 2), (11, 2, 4), (40, 9, 9)]),
+            {2: 1},
+            None,
+            id="enough of one resource",
+        ),
+        pytest.param(packing([(1, 1, 1)], [(10, 1, 1), (10, 2, 2)]), {0: 1}, None, id="another set at the same cost"),
+        pytest.param(packing([(3, 1, 1)], [(10, 1, 1), (15, 1, 1)]), {0: 3}, None, id="only dearer sets"),
+        pytest.param(packing([(3, 1, 1)], [(9, 1, 1), (10, 1, 1)]), {1: 3}, {0: 3}, id="every node"),
+    ],
+)
+def test_the_cheapest_set_of_a_part(
+    made: PackingProblem, counts: dict[int, int], best: dict[int, int] | None, listed: int
+) -> None:
+    (part,) = components(made)
+    search = PartSearch(part, counts, 0, SearchSettings(listed_sets=listed, vain_exchanges=300))
+    found = [*search.cheaper(time.perf_counter() + 20)]
+    assert (found[-1] if found else None, search.cut) == (best, False)
+    costs = [made.cost_of_choices(each) for each in (counts, *found)]
+    assert costs == sorted(set(costs), reverse=True)
+
+
+@pytest.mark.parametrize("listed", [30_000, 0], ids=["all sets", "at random"])
+def test_a_search_of_a_part_that_runs_out_of_time_is_cut(listed: int) -> None:
+    (part,) = components(packing([(2, 1, 1)], [(10, 1, 1), (40, 4, 4)]))
+    search = PartSearch(part, {1: 1}, 0, SearchSettings(listed_sets=listed))
+    assert ([*search.cheaper(time.perf_counter() - 1)], search.cut) == ([], True)
+
+
+@pytest.mark.parametrize(("nodes", "found"), [(1, []), (2, [{0: 2}])], ids=["one node", "two nodes"])
+def test_so_many_nodes_are_exchanged_at_most(nodes: int, found: list[dict[int, int]]) -> None:
+    """A large node for two small ones."""
+    (part,) = components(packing([(2, 1, 1)], [(10, 1, 1), (40, 4, 4)]))
+    settings = SearchSettings(listed_sets=0, exchanged_nodes=nodes, vain_exchanges=300)
+    assert [*PartSearch(part, {1: 1}, 0, settings).cheaper(time.perf_counter() + 20)] == found
 
 
 def test_a_problem_without_some_pods_has_no_turn_for_them() -> None:

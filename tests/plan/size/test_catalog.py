@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ksched_cli.errors import InputError
-from ksched_cli.plan.size.catalog import catalog_of, catalog_schema, read_shapes_of
+from ksched_cli.plan.size.catalog import catalog_of, catalog_schema, names_of_new_nodes, read_shapes_of
 from tests.plan.size.cases import catalog, shape
 
 
@@ -101,6 +101,42 @@ def test_capacity_is_allocatable_less_what_the_kubelet_keeps_back() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("kubelet", "storage"),
+    [
+        pytest.param({"evictionHard": {"imagefs.available": "15%", "nodefs.available": "10%"}}, "90", id="two signals"),
+        pytest.param({"evictionHard": {"nodefs.available": "4"}}, "96", id="an amount"),
+        pytest.param({"kubeReserved": {"ephemeral-storage": "100"}}, "0", id="all of it"),
+        pytest.param({"kubeReserved": {"example.com/gpu": "1"}}, "100", id="a resource that the node does not have"),
+    ],
+)
+def test_what_the_kubelet_leaves_of_the_disk(kubelet: dict[str, Any], storage: str) -> None:
+    amounts = {"cpu": "4", "memory": "20Gi", "ephemeral-storage": "100"}
+    (made,) = catalog_of(catalog({"name": "m", "price": 1, "capacity": amounts, "kubelet": kubelet})).shapes
+    assert made.allocatable["ephemeral-storage"] == storage
+
+
+def test_a_signal_of_a_resource_that_the_node_does_not_have_takes_nothing() -> None:
+    kubelet = {"evictionHard": {"nodefs.available": "10%"}}
+    given = {"name": "m", "price": 1, "capacity": {"cpu": 2, "memory": "1Gi"}, "kubelet": kubelet}
+    (made,) = catalog_of(catalog(given)).shapes
+    assert set(made.allocatable) == {"cpu", "memory", "pods"}
+
+
+@pytest.mark.parametrize(
+    ("count", "taken", "names"),
+    [
+        pytest.param(1, [], ["m"], id="one node"),
+        pytest.param(1, ["m"], ["m-1"], id="one node, and its name is taken"),
+        pytest.param(3, ["m-2"], ["m-1", "m-3", "m-4"], id="one of the names is taken"),
+        pytest.param(0, [], [], id="no node"),
+    ],
+)
+def test_names_of_new_nodes(count: int, taken: list[str], names: list[str]) -> None:
+    (made,) = catalog_of(catalog(shape("m", 1))).shapes
+    assert list(names_of_new_nodes(made, count, set(taken))) == names
+
+
 def test_without_reservations_the_kubelet_keeps_100_mebibytes_back() -> None:
     (made,) = catalog_of(catalog({"name": "m", "price": 1, "capacity": {"cpu": 2, "memory": "1Gi"}})).shapes
     assert made.allocatable["memory"] == str(924 * 2**20)
@@ -128,6 +164,17 @@ BAD = [
     pytest.param(shape("m", 1, zones=["a", "a"]), "shapes[0].zones[1]: a is there twice", True, id="zone twice"),
     pytest.param({"name": "m", "price": 1, "allocatable": {"cpu": 4, "memory": "8Gi", "gpu": 1}}, "shapes[0].allocatable.gpu: gpu is no resource of a node", True, id="no resource"),
     pytest.param({"name": "m", "price": 1, "capacity": {"cpu": 1, "memory": "1Gi"}, "kubelet": {"kubeReserved": {"cpu": 2}}}, "shapes[0].kubelet: the kubelet keeps back more cpu than the capacity", True, id="kept back"),
+    pytest.param({"name": "m", "price": 1, "capacity": {"cpu": 1, "memory": "1Gi"}, "kubelet": {"evictionHard": {"memory.available": "few%"}}}, "shapes[0].kubelet.evictionHard[memory.available]: 'few%' is not a percentage", True, id="no percentage"),
+    pytest.param(shape("m", 1, cpu=-4), "shapes[0].allocatable.cpu: cpu is -4: it cannot be negative", False, id="negative number"),
+    pytest.param(shape("m", 1, cpu="four", memory="16"), "shapes[0].allocatable.memory: memory is 16, less than 16Mi", True, id="a second mistake in amounts"),
+    pytest.param({"name": "m", "price": 1, "allocatable": {}}, "shapes[0]: m has neither allocatable nor capacity", False, id="empty amounts"),
+    pytest.param(shape("", 1), "shapes[0].name: '' cannot be the value of the label", False, id="empty name"),
+    pytest.param(shape("a b", 1), "shapes[0].name: 'a b' cannot be the value of the label", True, id="no name"),
+    pytest.param(shape("m", 1, labels={"a": "b c"}), "shapes[0].labels.a: a=b c is not a label", True, id="value of a label"),
+    pytest.param(shape("m", 1, taints=[{"key": "a b", "effect": "NoSchedule"}]), "shapes[0].taints[0]: a b= is not a taint", True, id="key of a taint"),
+    pytest.param(shape("m", 1, taints=[{"key": "a", "value": "b c", "effect": "NoSchedule"}]), "shapes[0].taints[0]: a=b c is not a taint", True, id="value of a taint"),
+    pytest.param(shape("m", 1, zones=[""]), "shapes[0].zones[0]: '' cannot be the name of a zone", True, id="empty zone"),
+    pytest.param(shape("m", 1, zones=["a b"]), "shapes[0].zones[0]: 'a b' cannot be the name of a zone", True, id="no zone"),
 ]  # fmt: skip
 
 
@@ -181,7 +228,8 @@ def test_the_schema_takes_a_catalog_with_everything() -> None:
     taints = [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]
     full = shape("m", "0.1", labels={"a": "b"}, taints=taints, zones=["a"], zoneLabels=["z"], max=2, spot=True)
     reserved = {"kubeReserved": {"cpu": "80m"}, "evictionHard": {"memory.available": "100Mi"}}
+    free = shape("free", 0, max=0)
     other = {"name": "n", "price": 1.5, "capacity": {"cpu": 4, "memory": "8Gi"}, "kubelet": reserved}
-    document = catalog(full, other, unit="EUR/month")
+    document = catalog(full, free, other, unit="EUR/month")
     assert is_valid(document)
-    assert len(catalog_of(document).shapes) == 2
+    assert len(catalog_of(document).shapes) == 3

@@ -3,38 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plan.size.catalog import NodeShape
-from ksched_cli.plan.size.problem import ForecastNodes, GreedyBuyer, PackingProblem, PodClass, ShapeChoice
+from ksched_cli.plan.size.problem import GreedyBuyer, PackingProblem
 from tests.lanes import examples
-
-NO_NODES = ForecastNodes((), *(np.zeros((0, 1), dtype=np.int64),) * 5)
-
-
-def problem(
-    pods: list[tuple[int, int, int]], shapes: list[tuple[int, int, int]], rivals: list[tuple[int, int]], cap: int
-) -> PackingProblem:
-    """Classes by number, cpu and memory; shapes by price, cpu and memory. At most `cap` pods of a class on a node."""
-    classes, first = [], 0
-    for count, cpu, memory in pods:
-        classes.append(PodClass(tuple(range(first, first + count)), (cpu, memory)))
-        first += count
-    choices = []
-    for price, *free in shapes:
-        most = tuple(
-            min(cap, *(has // asked for has, asked in zip(free, each.requests, strict=True))) for each in classes
-        )
-        named = NodeShape(f"s{len(choices)}", Decimal(price), {})
-        choices.append(ShapeChoice((named,), price, tuple(free), tuple(free), most, None))
-    return PackingProblem(
-        tuple(classes), tuple(choices), (), frozenset(rivals), Decimal(1), (), NO_NODES, NO_NODES, False
-    )
+from tests.plan.size.cases import packing
 
 
 def plainly(made: PackingProblem, order: Iterable[int]) -> list[tuple[int, tuple[int, ...]]]:
@@ -81,7 +57,7 @@ def test_it_is_the_plain_reading(
     pods: list[tuple[int, int, int]], shapes: list[tuple[int, int, int]], pairs: list[tuple[int, int]], cap: int
 ) -> None:
     rivals = sorted({(a, b) for a, b in pairs if a < b < len(pods)})
-    made = problem(pods, shapes, rivals, cap)
+    made = packing(pods, shapes, rivals, cap)
     buyer = GreedyBuyer(made)
     order = buyer.orders[:2][-1].tolist()
     assert buyer.first_fit(made.demand) == plainly(made, order)
@@ -114,5 +90,5 @@ def test_nodes_of(
     cap: int,
     nodes: list[tuple[int, tuple[int, ...]]],
 ) -> None:
-    made = problem(pods, shapes, rivals, cap)
+    made = packing(pods, shapes, rivals, cap)
     assert GreedyBuyer(made).first_fit(made.demand) == nodes

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.plan.run.run import Run
-from ksched_cli.plan.size.bounds import WholeNodes, payable
+from ksched_cli.plan.size.bounds import WholeNodes, bounds_of_parts, components, payable
 from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import PackingProblem
@@ -17,7 +18,7 @@ from ksched_cli.plan.size.program import PurchaseProgram
 from ksched_cli.plan.size.results import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.lanes import examples
-from tests.plan.size.cases import catalog, load, pending, shape
+from tests.plan.size.cases import catalog, load, packing, pending, shape
 
 pytest.importorskip("highspy")
 
@@ -67,6 +68,62 @@ def test_the_bound_lies_between_the_relaxation_and_the_optimum(
 ) -> None:
     linear, whole, best = bounds(problem(pods, shapes))
     assert linear <= whole <= best
+
+
+@pytest.mark.parametrize(
+    ("made", "least", "cost"),
+    [
+        pytest.param(packing([(2, 2, 2)], [(5, 4, 4)]), 0, 5, id="the sum of the requests"),
+        pytest.param(packing([(2, 6, 2), (2, 3, 6)], [(17, 9, 6)]), 0, 68, id="no two pods fit together"),
+        pytest.param(packing([(3, 5, 1), (1, 3, 6), (3, 6, 2)], [(27, 8, 8)]), 0, 162, id="one pair fits"),
+        pytest.param(packing([(3, 6, 2), (3, 2, 4)], [(27, 8, 9), (17, 6, 7)]), 0, 81, id="fewer of a larger shape"),
+        pytest.param(packing([(2, 4, 3), (2, 2, 4), (1, 4, 6)], [(10, 7, 6), (12, 8, 8)]), 0, 34, id="two shapes"),
+        pytest.param(packing([(2, 2, 2)], [(5, 4, 4)]), 7, 10, id="whole nodes above the bound so far"),
+        pytest.param(packing([(3, 4, 4)], [(1, 4, 4), (10, 5, 5)], limits=(2, None)), 0, 12, id="a limit"),
+        pytest.param(packing([(1, 1, 1), (1, 1, 1)], [(5, 4, 4)], [(0, 1)]), 0, 10, id="pods that cannot share a node"),
+    ],
+)
+def test_the_bound_of_whole_nodes(made: PackingProblem, least: int, cost: int) -> None:
+    assert WholeNodes(made, time.perf_counter() + 100, ()).least_cost(least) == cost
+
+
+PODS, SHAPES = [(2, 1, 3), (1, 1, 4), (1, 2, 5), (2, 4, 3), (1, 4, 5), (1, 5, 2)], [(39, 2, 6), (20, 6, 3), (40, 8, 8)]
+FEW_PODS, FEW_SHAPES = [(2, 4, 3), (2, 2, 4), (1, 4, 6)], [(10, 7, 6), (12, 8, 8)]
+# No node of the others holds these pods, and their nodes hold no other pod.
+MORE_PODS, MORE_SHAPES = [(3, 20, 1)], [(50, 40, 1)]
+ROOM = [(1, 2, 4)]
+
+
+@pytest.mark.parametrize(
+    ("pods", "shapes", "more", "listed", "bounds_of_each"),
+    [
+        pytest.param(PODS, SHAPES, {}, 0, [159], id="one part"),
+        pytest.param(PODS + MORE_PODS, SHAPES + MORE_SHAPES, {}, 0, [159, 150], id="two parts"),
+        pytest.param(FEW_PODS, FEW_SHAPES, {"rooms": ROOM}, 0, [30], id="one part with room"),
+        pytest.param(
+            FEW_PODS + MORE_PODS, FEW_SHAPES + MORE_SHAPES, {"rooms": ROOM}, 0, [30, 150], id="two parts, one with room"
+        ),
+        pytest.param(
+            FEW_PODS + MORE_PODS, FEW_SHAPES + MORE_SHAPES, {"rooms": ROOM}, 99, [32, 150], id="all patterns are known"
+        ),
+    ],
+)
+def test_each_part_has_a_bound(
+    pods: Any, shapes: Any, more: dict[str, Any], listed: int, bounds_of_each: list[int]
+) -> None:
+    """A part without room in the cluster has the bound of whole nodes; with all its patterns it has its optimum."""
+    made, soon = packing(pods, shapes, **more), time.perf_counter() + 20
+    whole = PurchaseProgram(made, soon, 0)
+    whole.relax()
+    settings = SearchSettings(listed_patterns_of_a_part=listed)
+    assert bounds_of_parts(components(made), soon, whole, settings) == bounds_of_each
+
+
+def test_a_part_has_the_shapes_that_hold_some_of_its_pods() -> None:
+    """Every node and every room that holds one of the classes counts, even if it does not hold the other."""
+    made = packing([(1, 8, 1), (1, 1, 1)], [(10, 2, 2), (40, 9, 9)], rooms=[(1, 1, 1), (1, 1, 0)])
+    (part,) = components(made)
+    assert (part.choices, [room.most for room in part.problem.rooms]) == ((0, 1), [(0, 1)])
 
 
 def test_a_pattern_counts_once_and_only_with_a_pod() -> None:
