@@ -95,7 +95,7 @@ def _of_items(arguments: Sequence[Any]) -> int:
 def _of_range(arguments: Sequence[Any]) -> int:
     """cel-go charges one unit. Here each number is charged, for it takes memory. The function refuses the longest."""
     wanted = arguments[0]
-    return wanted if type(wanted) is int and 0 < wanted <= LONGEST_RANGE else STEP
+    return wanted if type(wanted) is int and wanted <= LONGEST_RANGE else STEP
 
 
 _CALLS: dict[str, Callable[[Sequence[Any]], int]] = {

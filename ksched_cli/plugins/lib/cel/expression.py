@@ -40,6 +40,7 @@ from ksched_cli.plugins.lib.cel.values import (
     Semver,
     cel_type_name,
     parse_semver,
+    unconvertible,
 )
 
 _QUANTITY, _DURATION, _TIMESTAMP = "kubernetes.Quantity", "google.protobuf.Duration", "google.protobuf.Timestamp"
@@ -163,11 +164,8 @@ class CelSelector:
         except CostLimitExceeded as problem:
             raise CelError(str(problem)) from None
         if not isinstance(result, bool):
-            name = cel_type_name(result)
-            raise CelError(
-                f"CEL result of type {name} could not be converted to bool: "
-                f"type conversion error from '{name}' to 'bool'"
-            )
+            reason = unconvertible(result, "bool")
+            raise CelError(f"CEL result of type {cel_type_name(result)} could not be converted to bool: {reason}")
         return result
 
 

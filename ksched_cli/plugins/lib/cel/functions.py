@@ -13,18 +13,25 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cmp_to_key, lru_cache
+from functools import cmp_to_key, lru_cache, reduce
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ksched_cli.api.quantity import approximate
-from ksched_cli.plugins.lib.cel.operators import TIME_METHODS, Timestamp, seconds_of, to_duration, to_timestamp
+from ksched_cli.plugins.lib.cel.operators import (
+    TIME_METHODS,
+    Duration,
+    Timestamp,
+    plus,
+    seconds_of,
+    to_duration,
+    to_timestamp,
+)
 from ksched_cli.plugins.lib.cel.values import (
     LONGEST_RANGE,
     MAX_INT,
-    MAX_UINT,
     MIN_INT,
     CelError,
     CelQuantity,
@@ -43,6 +50,7 @@ from ksched_cli.plugins.lib.cel.values import (
     parse_semver,
     succeeds,
     to_quantity,
+    unconvertible,
     whole_number,
 )
 
@@ -58,12 +66,9 @@ def _is_sorted(items: Any) -> bool:
 
 
 def _sum(items: Any) -> Any:
-    total: Any = 0
-    for position, item in enumerate(need(items, list)):
-        if not is_number(item):
-            raise no_overload()
-        total = item if position == 0 else total + item
-    return total if isinstance(total, float) else whole_number(total, type(items[0]) if items else int)
+    if not all(is_number(item) or isinstance(item, Duration) for item in need(items, list)):
+        raise no_overload()
+    return reduce(plus, items) if items else 0
 
 
 def _extreme(items: Any, name: str, wanted: int) -> Any:
@@ -204,9 +209,9 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | str:
 def _reason(text: str) -> str:
     if ":" in text or "." not in text:
         return "unable to parse IP" if ":" not in text else "unexpected character"
-    fields = text.split(".")
-    if any(field and not field.isdigit() for field in fields):
+    if re.search("[^0-9.]", text):
         return "unexpected character"
+    fields = text.split(".")
     if "" in fields:
         return "IPv4 field must have at least one digit"
     if any(len(field) > 1 and field[0] == "0" for field in fields):
@@ -235,7 +240,7 @@ def to_network(text: Any) -> Network:
     found = _parsed(written)
     if isinstance(found, str):
         raise CelError(f'{start}{start}netip.ParsePrefix("{text}"): {found}')
-    if not mask.isdigit() or (len(mask) > 1 and mask[0] == "0"):
+    if re.fullmatch("0|[1-9][0-9]{0,18}", mask) is None:
         raise CelError(f'{start}{start}netip.ParsePrefix("{text}"): bad bits after slash: "{mask}"')
     if int(mask) > found.max_prefixlen:
         raise CelError(f'{start}{start}netip.ParsePrefix("{text}"): prefix length out of range')
@@ -346,24 +351,29 @@ def _size(value: Any) -> int:
 
 def _int(value: Any) -> int:
     if isinstance(value, str):
-        if re.fullmatch(r"[+-]?\d+", value, re.ASCII) is None:
-            raise CelError(f'strconv.ParseInt: parsing "{value}": invalid syntax')
-        return whole_number(int(value), int)
+        return _of_digits(value, "[+-]?", int)
     if isinstance(value, Timestamp):
         return seconds_of(value)
     need(value, int, float)
-    if isinstance(value, float) and not (math.isfinite(value) and MIN_INT < value < MAX_INT):
+    if isinstance(value, float) and not (math.isfinite(value) and value > MIN_INT):
         raise CelError("integer overflow")
     return whole_number(int(value), int)
 
 
+def _of_digits(text: str, sign: str, kind: type[int]) -> int:
+    """strconv.ParseInt and ParseUint. Python refuses to read thousands of digits, zeros included."""
+    found = re.fullmatch(rf"({sign})0*(\d{{1,20}})", text, re.ASCII)
+    try:
+        return whole_number(int("".join(need(found, re.Match).groups())), kind)
+    except CelError:
+        raise unconvertible(text, cel_type_name(kind())) from None
+
+
 def _uint(value: Any) -> int:
     if isinstance(value, str):
-        if re.fullmatch(r"\d+", value, re.ASCII) is None:
-            raise CelError(f'strconv.ParseUint: parsing "{value}": invalid syntax')
-        return whole_number(int(value), UInt)
+        return _of_digits(value, "", UInt)
     need(value, int, float)
-    if isinstance(value, float) and not (math.isfinite(value) and 0 <= value < MAX_UINT):
+    if isinstance(value, float) and not (math.isfinite(value) and value >= 0):
         raise CelError("unsigned integer overflow")
     return whole_number(int(value), UInt)
 
@@ -371,11 +381,12 @@ def _uint(value: Any) -> int:
 def _double(value: Any) -> float:
     if isinstance(value, str):
         try:
-            if not value.isascii() or value != value.strip():
+            number = float(value)
+            if not value.isascii() or value != value.strip() or (math.isinf(number) and "n" not in value.lower()):
                 raise ValueError
-            return float(value)
+            return number
         except ValueError:
-            raise CelError(f'strconv.ParseFloat: parsing "{value}": invalid syntax') from None
+            raise unconvertible(value, "double") from None
     return float(need(value, int, float))
 
 
@@ -401,7 +412,7 @@ def _bool(value: Any) -> bool:
             return True
         if value in ("false", "False", "FALSE", "f", "0"):
             return False
-        raise CelError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
+        raise unconvertible(value, "bool")
     return bool(need(value, bool))
 
 
@@ -462,7 +473,7 @@ def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
         return []
     if not need(separator, str):
         return list(text) if not 0 < limit < len(text) else [*text[: limit - 1], text[limit - 1 :]]
-    return list(text.split(separator, -1 if limit < 0 else limit - 1))
+    return list(text.split(separator, limit - 1))
 
 
 def _substring(text: Any, start: Any, end: Any = None) -> str:

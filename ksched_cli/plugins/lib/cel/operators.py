@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 from ksched_cli.plugins.lib.cel.cost import METER, STEP, operator_cost
 from ksched_cli.plugins.lib.cel.values import (
+    MAX_INT,
+    MIN_INT,
     CelError,
     CelType,
     DefaultingMap,
@@ -25,16 +27,16 @@ from ksched_cli.plugins.lib.cel.values import (
     need,
     no_overload,
     not_iterable,
+    unconvertible,
     whole_number,
 )
 
 _SECOND = 10**9
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
 _PART = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})(ns|us|µs|ms|s|m|h)", re.ASCII)
-_MAX = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STAMP = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII | re.IGNORECASE
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
 # Of the years 1 to 9999, which is as far as CEL goes.
 _FIRST, _LAST = -62135596800, 253402300799
@@ -62,7 +64,7 @@ class Timestamp(CelType):
     def __str__(self) -> str:
         rest = self.nanos % _SECOND
         fraction = f".{rest:09d}".rstrip("0") if rest else ""
-        return f"{self.date():%Y-%m-%dT%H:%M:%S}{fraction}Z".rjust(20, "0")
+        return f"{self.date():%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f"{fraction}Z"
 
 
 def to_duration(value: Any) -> Duration:
@@ -70,15 +72,11 @@ def to_duration(value: Any) -> Duration:
         return value
     unsigned = value[1:] if need(value, str)[:1] in ("+", "-") else value
     parts = _PART.findall(unsigned)
-    if unsigned != "0" and (not parts or "".join(number + unit for number, unit in parts) != unsigned):
-        raise CelError(f'time: invalid duration "{value}"')
-    nanos = int(sum((Fraction(number) * _UNITS[unit] for number, unit in parts), Fraction(0)))
-    return _duration(-nanos if value.startswith("-") else nanos)
-
-
-def _duration(nanos: int) -> Duration:
-    if not -_MAX - 1 <= nanos <= _MAX:
-        raise CelError("duration overflow")
+    nanos = sum(int(Fraction(number) * _UNITS[unit]) for number, unit in parts)
+    nanos = -nanos if value.startswith("-") else nanos
+    # Only 0 needs no unit.
+    if unsigned != ("".join(number + unit for number, unit in parts) or "0") or not MIN_INT <= nanos <= MAX_INT:
+        raise unconvertible(value, Duration.type_name)
     return Duration(nanos)
 
 
@@ -95,7 +93,7 @@ def to_timestamp(value: Any) -> Timestamp:
         fraction, sign, hours, minutes = found.groups()[6:]
         seconds = int((datetime(year, month, day, hour, minute, second, tzinfo=UTC) - _EPOCH).total_seconds())
     except ValueError:
-        raise CelError(f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse') from None
+        raise unconvertible(value, Timestamp.type_name) from None
     if sign:
         offset = int(hours) * 3600 + int(minutes) * 60
         seconds += -offset if sign == "+" else offset
@@ -111,7 +109,7 @@ def _timestamp(nanos: int) -> Timestamp:
 def added(left: Any, right: Any) -> Duration | Timestamp | None:
     """The sum; None where the operands are no durations or timestamps."""
     if isinstance(left, Duration) and isinstance(right, Duration):
-        return _duration(left.nanos + right.nanos)
+        return Duration(whole_number(left.nanos + right.nanos, int))
     if {type(left), type(right)} == {Duration, Timestamp}:
         return _timestamp(left.nanos + right.nanos)
     return None
@@ -119,10 +117,8 @@ def added(left: Any, right: Any) -> Duration | Timestamp | None:
 
 def subtracted(left: Any, right: Any) -> Duration | Timestamp | None:
     if isinstance(left, Timestamp) and isinstance(right, Timestamp):
-        return _duration(left.nanos - right.nanos)
-    if isinstance(right, Duration) and isinstance(left, Duration | Timestamp):
-        return added(left, Duration(-right.nanos))
-    return None
+        return Duration(whole_number(left.nanos - right.nanos, int))
+    return added(left, Duration(-right.nanos)) if isinstance(right, Duration) else None
 
 
 def seconds_of(stamp: Timestamp) -> int:
@@ -280,7 +276,7 @@ def _negative(operand: Program) -> Program:
         if isinstance(value, float):
             return -value
         if isinstance(value, Duration):
-            return Duration(-value.nanos)
+            return Duration(whole_number(-value.nanos, int))
         if type(value) is not int:
             raise no_overload()
         return whole_number(-value, type(value))
@@ -310,10 +306,8 @@ def _contains(item: Any, container: Any) -> bool:
     raise no_overload()
 
 
-def _add(left: Any, right: Any) -> Any:
-    if isinstance(left, str) and isinstance(right, str):
-        return left + right
-    if isinstance(left, list) and isinstance(right, list):
+def plus(left: Any, right: Any) -> Any:
+    if type(left) is type(right) and type(left) in (str, list):
         return left + right
     moment = added(left, right)
     return moment if moment is not None else _arithmetic(left, right, lambda: left + right)
@@ -337,10 +331,14 @@ def _divide(left: Any, right: Any) -> Any:
             return _float_quotient(left, right)
         if right == 0:
             raise CelError("division by zero")
-        size = abs(left) // abs(right)
-        return size if (left < 0) == (right < 0) else -size
+        return _truncated(left, right)
 
     return _arithmetic(left, right, work)
+
+
+def _truncated(left: int, right: int) -> int:
+    """The quotient, rounded towards zero as in Go."""
+    return int(Fraction(left, right))
 
 
 def _float_quotient(left: float, right: float) -> float:
@@ -355,8 +353,7 @@ def _remainder(left: Any, right: Any) -> Any:
     def work() -> int:
         if right == 0:
             raise CelError("modulus by zero")
-        size = int(abs(left) % abs(right))
-        return -size if left < 0 else size
+        return int(left - right * _truncated(left, right))
 
     return _arithmetic(left, right, work)
 
@@ -369,7 +366,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": lambda left, right: compare(left, right) > 0,
     ">=": lambda left, right: compare(left, right) >= 0,
     "in": _contains,
-    "+": _add,
+    "+": plus,
     "-": _subtract,
     "*": lambda left, right: _arithmetic(left, right, lambda: left * right),
     "/": _divide,

@@ -334,7 +334,7 @@ def _string(source: str, text: str, place: int) -> str:
     if "b" in marks:
         raise _mistake(source, place, "bytes literals are not modelled")
     body = text[len(marks) :]
-    width = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
+    width = 3 if body[:3] in ('"""', "'''") else 1
     inside = body[width:-width]
     return inside if "r" in marks else _ESCAPE.sub(lambda found: _unescaped(source, place, found), inside)
 

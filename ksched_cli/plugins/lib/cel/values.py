@@ -192,6 +192,10 @@ def no_overload() -> CelError:
     return CelError("no such overload")
 
 
+def unconvertible(value: Any, wanted: str) -> CelError:
+    return CelError(f"type conversion error from '{cel_type_name(value)}' to '{wanted}'")
+
+
 def need(value: Any, *kinds: type) -> Any:
     """The value if it is of one of the types; CelError otherwise. A bool is no int."""
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
