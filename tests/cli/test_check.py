@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_pod, make_workload, write_list
+from tests.cli.inputs import autoscaler
 from tests.cli.transcripts import ROOT, same_as_golden
 from tests.running import Ksched
 
@@ -121,6 +123,34 @@ def test_exit_codes(items: list[object], options: list[str], code: int, tmp_path
     running = [FILLER] if PREEMPTS in items else []
     cluster, manifests = write_list(tmp_path / "c.json", NODE, *running), write_list(tmp_path / "m.json", *items)
     assert run(["check", "--from", cluster, "-f", manifests, *options]) == code
+
+
+@pytest.mark.parametrize(
+    ("own", "there", "cpu", "pods", "codes"),
+    [
+        pytest.param(2, 3, "1", 2, [], id="the manifest has a number"),
+        pytest.param(None, 3, "1", 3, [], id="the cluster has the number"),
+        pytest.param(None, None, "1", 1, [], id="neither has a number"),
+        pytest.param(2, None, "2", 2, ["KS409"], id="too few nodes at the maximum"),
+        pytest.param(4, None, "2", 4, ["KS101"], id="too few nodes anyway"),
+    ],
+)
+def test_the_bounds_of_an_autoscaler(
+    own: int | None, there: int | None, cpu: str, pods: int, codes: list[str], tmp_path: Path, ksched: Ksched
+) -> None:
+    """From 1 to 4 replicas; another workload of the manifests has no autoscaler."""
+
+    def web(replicas: int | None) -> dict[str, Any]:
+        number = {} if replicas is None else {"replicas": replicas}
+        return make_workload("Deployment", "web", requests={"cpu": cpu}, **number)
+
+    other = make_pod("other").requests(cpu="100m").doc()
+    node = make_node("n").allocatable(cpu="5", memory="8Gi", pods=20).doc()
+    cluster = write_list(tmp_path / "c.json", node, *([web(there)] if there is not None else []))
+    manifests = write_list(tmp_path / "m.json", web(own), autoscaler(1, 4), other)
+    found = json.loads(ksched("check", "--from", cluster, "-f", manifests, "-o", "json").out)
+    assert [each["pods"] for each in found["workloads"]] == [pods, 1]
+    assert [each["code"] for each in found["findings"]] == codes
 
 
 def test_files_may_follow_without_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

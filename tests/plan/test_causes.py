@@ -117,6 +117,15 @@ SOFT = "PreferNoSchedule"
             ["p: ImageLocality score 1.30 a:0>0 b:0>24", "q: others p"], id="one that follows",
         ),
         pytest.param(
+            [*(make_node(name).label(pool=pool).allocatable(cpu="4", memory="16Gi", pods="1") for pool, name in ("xc", "ya")),
+             *(make_node(name).label(pool=pool).allocatable(cpu="4", memory="16Gi", pods="1").image(GIB, IMAGES[1]) for pool, name in ("xd", "yb")),
+             make_pod("far").priority(2).selector(pool="x").image("x").init(image=IMAGES[1]),
+             make_pod("p").priority(1).selector(pool="y").image("x").init(image=IMAGES[1]), make_pod("q").selector(pool="y")],
+            "1.29", "1.30",
+            ["far: ImageLocality score 1.30 c:0>0 d:0>24", "p: ImageLocality score 1.30 a:0>0 b:0>24", "q: others p"],
+            id="one that follows the pod that took its node",
+        ),
+        pytest.param(
             [make_node("a").allocatable(cpu="1", memory="16Gi", pods="110"), make_node("b").allocatable(cpu="2", memory="16Gi", pods="110"),
              owned(make_pod("low").on("b").requests(cpu="2"), "ReplicaSet", "web"), make_pod("p").priority(1).spec(resources={"requests": {"cpu": "2"}})],
             "1.33", "1.34",

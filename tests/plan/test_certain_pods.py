@@ -163,8 +163,11 @@ def _set_that_lacks_a_pod(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*items[:8], *made, items[-1]]
 
 
-def _owned_by(kind: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All pods but the last have an owner of this kind, which wants three pods."""
+def _owned_by(
+    kind: str, items: list[dict[str, Any]], above: int | None = None, grace: int = 30
+) -> list[dict[str, Any]]:
+    """All pods but the last have an owner of this kind, which wants three pods. `above`: it belongs to a Deployment that
+    wants so many, whose template has this grace period."""
     pods = items[8:-1]
     for number, pod in enumerate(pods):
         owner = {"apiVersion": "apps/v1", "kind": kind, "name": "w", "uid": "u", "controller": True}
@@ -173,7 +176,16 @@ def _owned_by(kind: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     template = {"metadata": {"labels": labels}, "spec": pods[0]["spec"]}
     spec = {"replicas": 3, "serviceName": "w", "selector": {"matchLabels": labels}, "template": template}
     made = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "w", "namespace": "default", "uid": "u"}}
-    return [*items[:8], *([{**made, "spec": spec}] if kind != "Absent" else []), *pods, items[-1]]
+    owners = [{**made, "spec": spec}] if kind != "Absent" else []
+    if above is not None:
+        owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d", "controller": True}
+        made["metadata"] |= {"ownerReferences": [owner], "labels": labels}
+        newer = {**template, "spec": {**template["spec"], "terminationGracePeriodSeconds": grace}}
+        metadata = {"name": "d", "namespace": "default", "uid": "d"}
+        owners.append(
+            {**made, "kind": "Deployment", "metadata": metadata, "spec": {**spec, "replicas": above, "template": newer}}
+        )
+    return [*items[:8], *owners, *pods, items[-1]]
 
 
 @pytest.mark.parametrize(
@@ -186,6 +198,11 @@ def _owned_by(kind: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         pytest.param(_owned_by("Absent", _nodes_and_pods(*_pods(3))), True, id="the input lacks their owner"),
         pytest.param(_owned_by("StatefulSet", _nodes_and_pods(*_pods(1))), False, id="a set makes its next pod"),
         pytest.param(_owned_by("ReplicaSet", _nodes_and_pods(*_pods(3))), True, id="a set has all its pods"),
+        pytest.param(_owned_by("ReplicaSet", _nodes_and_pods(*_pods(3)), 3), True, id="so has its Deployment"),
+        pytest.param(_owned_by("ReplicaSet", _nodes_and_pods(*_pods(3)), 4), False, id="its Deployment wants more"),
+        pytest.param(
+            _owned_by("ReplicaSet", _nodes_and_pods(*_pods(3)), 3, 7), False, id="its Deployment has another template"
+        ),
         pytest.param(_nodes_and_pods(*_pods(3, affinity=anti(tier="x"))), False, id="one pod in each zone"),
         pytest.param(_set_that_lacks_a_pod(_nodes_and_pods(*_pods(3))), False, id="a controller creates a pod"),
     ],

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from ksched_cli.api.core import Pod, Taint
-from ksched_cli.api.json_patch import apply_patch
+from ksched_cli.api.json_patch import Operation, add, apply_patch, drop
 from ksched_cli.api.karpenter import NodePool
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import PodTemplate, StatefulSet
 from ksched_cli.plan.explain.pool_fixes import _Attempt, _tolerations, _with_value, _without_min_values
-from ksched_cli.plan.reasons.fixes.search import _is_of_template
+from ksched_cli.plan.reasons.fixes.search import PodManifest, _is_of_template
 from ksched_cli.plan.reasons.fixes.storage import ClaimProposals
+from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.sources.places import Places
 from tests.builders import loaded_of, make_pod
 
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}
@@ -57,6 +60,11 @@ AGAIN = "create claim data again, with class {} and not {} (it has no volume yet
         pytest.param([SSD], ["data"], [], id="no claim is known"),
         pytest.param([SSD, OTHER], ["data"], [[NEW.format("ssd")]], id="missing"),
         pytest.param([HDD, class_of("std", default=True), SSD, OTHER], ["data"], [[NEW.format("std")]], id="of the default class"),
+        pytest.param([class_of("std", "nfs.csi", waits=False, default=True), SSD, OTHER], ["data"], [[NEW.format("std")]], id="of a default class that does not wait"),
+        pytest.param([class_of("a"), class_of("std", default=True), NFS, claim("data", "nfs")], ["data"], [[AGAIN.format("std", "nfs")]], id="its class has not made a volume, and the default class does"),
+        pytest.param([SSD, claim("dtaa", "ssd", "pv-1"), NFS, claim("logs", "nfs")], ["logs", "data"],
+            [["create claim logs again, with class ssd and not nfs (it has no volume yet)", "mount claim dtaa and not data"],
+             ["create claim logs again, with class ssd and not nfs (it has no volume yet)", NEW.format("ssd")]], id="one way and two ways"),
         pytest.param([SSD, HDD, OTHER], ["data"], [[NEW.format("hdd")]], id="of the first class by name"),
         pytest.param([NFS, LOCAL, OTHER], ["data"], [], id="no class makes a volume where the pod goes"),
         pytest.param([SSD, claim("dtaa", "ssd", "pv-1")], ["data"], [["mount claim dtaa and not data"], [NEW.format("ssd")]], id="misspelt"),
@@ -100,6 +108,59 @@ def test_a_class_is_created_without_being_the_default() -> None:
         "provisioner": "csi",
         "volumeBindingMode": "WaitForFirstConsumer",
     }
+
+
+def test_a_claim_that_is_made_again_keeps_its_name_and_labels_only() -> None:
+    old = claim("data", "nfs", labels={"app": "db"}, uid="u", finalizers=["x"])
+    (change,), *_ = ClaimProposals(loaded_of(SSD, NFS, old), mounting("data")).all()
+    assert [(each.op, each.name) for each in change.changes] == [("delete", "data"), ("create", "data")]
+    assert change.changes[1].content == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "shop", "labels": {"app": "db"}},
+        "spec": {"storageClassName": "ssd"},
+    }
+    (command,) = change.commands
+    assert command.startswith("kubectl -n shop patch persistentvolumeclaim/data ")
+    assert command.endswith("| kubectl replace --force -f -")
+
+
+MANIFEST = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+spec:
+  nodeSelector:
+    disk: ssd
+  tolerations:
+  - key: x
+  containers:
+  - name: c
+    image: i
+    resources:
+      requests:
+        cpu: 9
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        pytest.param(add("2", "spec", "containers", 0, "resources", "requests", "cpu"), "15: spec.containers[0].resources.requests.cpu: 2", id="set"),
+        pytest.param(add({"key": "y"}, "spec", "tolerations", "-"), '8: spec.tolerations: add {"key": "y"}', id="one more"),
+        pytest.param(add([], "spec", "schedulingGates"), "5: spec.schedulingGates: []", id="a new field"),
+        pytest.param(drop("spec", "nodeSelector", "disk"), "7: delete spec.nodeSelector.disk", id="deleted"),
+        pytest.param(drop("spec", "tolerations", 0), "9: delete spec.tolerations[0]", id="deleted from a list"),
+        pytest.param(add(5, "spec", "priority"), "", id="what its class sets"),
+    ],
+)  # fmt: skip
+def test_a_change_of_the_manifest(operation: Operation, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(MANIFEST)
+    loaded = load_manifests([str(path)])
+    found = PodManifest(Places(loaded), loaded.of(Pod)[0]).changes([operation])
+    assert [str(each) for each in found] == ([f"{path}:{text}"] if text else [])
 
 
 # Requirements of a NodePool

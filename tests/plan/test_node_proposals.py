@@ -72,6 +72,7 @@ EMPTY = make_node("n").allocatable(cpu="1", memory="1Gi", pods=1)
         pytest.param([*full(node("tiny", "1"), node("n")), POD], 1, {"n": [1, 2, 4, 8]}, [1.5, 1.501, 1.503, 1.507], id="one is too small"),
         pytest.param([*full(node("n")), POD, daemons("1")], 4, {"n": [1, 4, 5, 7, 11]}, None, id="beside the pod of a DaemonSet"),
         pytest.param([*full(node("small", "2"), node("n", "3")), POD, daemons("1")], 1, {"n": [1, 2, 4, 8]}, None, id="the pod of a DaemonSet leaves too little"),
+        pytest.param([*full(node("n").taint("gpu"), node("m", "8")), POD], 1, {"m": [1, 2, 4, 8]}, None, id="one is full and has a taint"),
         pytest.param([*full(node("n", "40")), POD, daemons("1")], 19, {"n": [1, 3, 4, 6, 10]}, None, id="the pods of a node are limited"),
         pytest.param([EMPTY, make_pod("r").on("n"), make_pod("p")], 3, {"n": [1, 3, 4, 6, 10]}, None, id="a pod without requests"),
         pytest.param([EMPTY, make_pod("r").on("n"), make_pod("p"), daemons("0")], 3, {}, [], id="a pod without requests beside a DaemonSet"),
@@ -125,6 +126,7 @@ def on_a1(*nodes: NodeBuilder) -> list[Any]:
     [
         pytest.param([*full(A, B), wanting(within("b"))], 1, {LIKE_A.format("one more node", "b") + NONE: 1.9}, id="by affinity"),
         pytest.param([*full(A, B), wanting(**{ZONE: "b"})], 5, {LIKE_A.format("one more node", "b") + NONE: 1.9, LIKE_A.format("3 more nodes", "b") + NONE: 1.902}, id="by a selector, for five pods"),
+        pytest.param([*full(A, B), wanting(within("b"))], 120, {LIKE_A.format("one more node", "b") + NONE: 1.9, LIKE_A.format("60 more nodes", "b") + NONE: 1.95}, id="more than fifty cost no more"),
         pytest.param([*full(A, B), wanting(), *with_volume("b")], 1, {LIKE_A.format("one more node", "b") + NONE: 1.9}, id="by a volume"),
         pytest.param([*full(A, B, C), wanting(within("b c")), *with_volume("c d")], 1, {LIKE_A.format("one more node", "c") + NONE: 1.9}, id="by a volume and affinity"),
         pytest.param([*full(A, B), wanting(within("b")), *with_volume("c d")], 1, {}, id="a volume against affinity"),
@@ -145,8 +147,21 @@ def on_a1(*nodes: NodeBuilder) -> list[Any]:
              "one more node in pool slow, like a2 (a), in zone c, where the pool has none": 2.0}, id="two pools apart by zone"),
         pytest.param(on_a1(node("a1", pool="fast", zone="a").cordoned(), B), 1, {}, id="apart, and cordoned"),
         pytest.param(on_a1(node("a1", zone="a"), B), 1, {}, id="apart, and of no pool"),
+        pytest.param(on_a1(node("a1", pool="fast", zone="a").taint(CONTROL_PLANE, effect="PreferNoSchedule"), B), 1, {}, id="apart, and a control plane"),
         pytest.param(on_a1(node("a1", "1", pool="fast", zone="a"), B), 1, {}, id="apart, and too small"),
     ],
 )  # fmt: skip
 def test_nodes_in_another_zone(items: list[Any], waiting: int, found: dict[str, float]) -> None:
     assert proposals(items, waiting, elsewhere=True, claims=["data"]) == found
+
+
+def test_a_copy_in_another_zone_has_the_zone_in_every_label_of_its_zone() -> None:
+    """Drivers of volumes label a node with its zone under keys of their own."""
+    driver = node("a1", pool="fast", zone="a").label("topology.ebs.csi.aws.com/zone", "a").label(rack="b")
+    items = [*full(driver, B), wanting(within("b"))]
+    objects = [each.obj() for each in items]
+    pod = objects[-1]
+    rejected = [each for each in explained(objects, "p").nodes if each.rejections]
+    _, two = NodeProposals(loaded_of(*objects), pod, 3, []).in_another_zone(rejected)
+    labels = [f"--label a1-clone-{at}={key}=b" for at in (1, 2) for key in ("topology.ebs.csi.aws.com/zone", ZONE)]
+    assert [str(each) for each in two.edits] == ["--clone-node a1=2", *labels]

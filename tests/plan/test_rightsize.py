@@ -46,6 +46,20 @@ def test_less_is_needed_where_the_pods_do_not_fit() -> None:
     assert "Insufficient cpu" in found.workloads[0].message
 
 
+def test_all_workloads_have_to_fit() -> None:
+    found = rightsize(TWO, deployment("web", 1, "1"), deployment("large", 1, "9"))
+    assert [each.fits for each in found.workloads] == [True, False]
+    assert not found.fits
+
+
+def test_a_refused_pod_of_the_manifests_is_named_before_one_of_the_cluster() -> None:
+    manifest = deployment("web", 1, "1")
+    manifest["spec"]["template"]["spec"]["priorityClassName"] = "none"
+    first = {**manifest, "metadata": {"name": "first"}}
+    with pytest.raises(InputError, match=r"there is no request to size; the API server refuses default/web-\S+ \(Prio"):
+        rightsize(TWO, first, manifest)
+
+
 def test_what_it_finds_fits_and_one_more_does_not() -> None:
     objects = [*TWO, pending("other", cpu="1500m", memory="1Gi")]
     most = limits(rightsize(objects, deployment("web", 5, "100m")))["cpu"]

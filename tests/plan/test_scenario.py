@@ -64,6 +64,7 @@ PODS = [of_set("web-1").on("a-1"), of_set("web-2").on("a-1"), of_set("web-3"), m
         pytest.param({"notOn": {"rs/web": ["b-1", "old"]}}, ["default/web-3 is on b-1"], id="one is there"),
         pytest.param({"spread": {"of": "rs/web", "topologyKey": "zone"}}, [], id="spread well"),
         pytest.param({"spread": [{"of": "rs/web", "topologyKey": "kubernetes.io/hostname", "maxSkew": 0}]}, ["a-1 2, b-1 1: they differ by 1"], id="spread badly, a cordoned node does not count"),
+        pytest.param({"spread": {"of": "pod/web-1", "topologyKey": "zone", "maxSkew": 0}}, ["a 1, b 0: they differ by 1"], id="a zone that none is in counts"),
         pytest.param({"noPreemption": True}, [], id="no preemption"),
         pytest.param({"survives": {"zone": 1}}, [], id="a zone may be lost"),
         pytest.param({"survives": {"topology.kubernetes.io/zone": 2}}, ["without a, b: default/web-"] * 3, id="both may not"),

@@ -180,7 +180,5 @@ def created(text: str, kind: str, cost: float, item: Any, version: str) -> FixCh
 
 
 def _content(item: Any, version: str) -> dict[str, Any]:
-    """The object as a manifest has it: without empty fields, and without a status."""
-    made = {"apiVersion": version, "kind": type(item).__name__, **without_empty(msgspec.to_builtins(item))}
-    made.pop("status", None)
-    return made
+    """The object as a manifest has it: without empty fields. A new object has no status."""
+    return {"apiVersion": version, "kind": type(item).__name__, **without_empty(msgspec.to_builtins(item))}
