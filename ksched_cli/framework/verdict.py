@@ -88,12 +88,10 @@ class Verdict(Struct, eq=False):
         failing = [each for each in verdicts if each.codes.any()]
         if len(failing) < 2:
             return failing[0] if failing else verdicts[0]
-        group = np.zeros(len(failing[0]), dtype=np.int64)
-        for each in failing:
-            group = (group * len(each.reasons) + each.reason_ids) * len(Code) + each.codes
-        _, first, group = np.unique(group, return_index=True, return_inverse=True)
+        columns = np.stack([column for each in failing for column in (each.codes, each.reason_ids)])
+        _, first, group = np.unique(columns, axis=1, return_index=True, return_inverse=True)
         statuses = [_merged([each.status(row) for each in failing]) for row in first.tolist()]
-        return cls.by_group(group.astype(np.int32), statuses)
+        return cls.by_group(group.ravel().astype(np.int32), statuses)
 
     @classmethod
     def from_statuses(cls, statuses: Sequence[Status]) -> Verdict:

@@ -402,7 +402,7 @@ class DynamicResources(
             return False
         if old is not None and old.status.allocation is not None and new.status.allocation is None:
             return True
-        mine = any(claim.metadata.uid == new.metadata.uid and key_of(claim) == key_of(new) for claim in claims)
+        mine = any(key_of(claim) == key_of(new) for claim in claims)
         return mine and (old is None or old.status != new.status)
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
@@ -569,10 +569,8 @@ class DynamicResources(
         catalog = self.handle.cluster.catalog
         for at in sorted(state.unavailable):
             claim = state.claims[at]
-            consumers = claim.status.reserved_for
-            if claim is not state.extended and all(each.uid == pod.metadata.uid for each in consumers[:1]):
-                if len(consumers) > 1:
-                    continue
+            others = any(each.uid != pod.metadata.uid for each in claim.status.reserved_for)
+            if claim is not state.extended and not others:
                 catalog.put(deallocated(claim))
                 return unschedulable("deallocation of ResourceClaim completed")
         if state.extended is not None and state.extended.metadata.name != IN_MEMORY_NAME:

@@ -54,17 +54,15 @@ def all_specs() -> tuple[Spec, ...]:
 @cache
 def spec_of(plugin: str) -> Spec | None:
     """The room of the in-tree plugin of this name. A predicate that is a plugin under another name has its room."""
-    for spec in SPECS:
-        if any(each.name == plugin for each in spec.plugins):
-            return spec
-    from ksched_cli.legacy.predicates import PREDICATES
-    from ksched_cli.legacy.priorities import PRIORITIES
+    rooms = {each: spec for spec in SPECS for each in spec.plugins}
+    classes = {each.name: each for each in IN_TREE}
+    if plugin not in classes:
+        from ksched_cli.legacy.in_tree import BEFORE_PLUGINS
 
-    found = next((each for each in (*PREDICATES, *PRIORITIES) if each.name == plugin), None)
-    bases = found.__mro__ if found is not None else ()
-    specs = all_specs()
-    rooms = (spec for base in bases for spec in specs if base in spec.plugins)
-    return next(rooms, None) or next((spec for spec in specs if plugin in {each.name for each in spec.plugins}), None)
+        rooms = {each: spec for spec in all_specs() for each in spec.plugins}
+        classes |= {each.name: each for each in (*rooms, *BEFORE_PLUGINS)}
+    found = classes.get(plugin)
+    return next((rooms[base] for base in found.__mro__ if base in rooms), None) if found else None
 
 
 @cache

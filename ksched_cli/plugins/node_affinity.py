@@ -4,6 +4,7 @@ First the reasons and the texts and changes of `explain`, then the plugin."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -406,11 +407,15 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
     return frozenset(named)
 
 
+# A text, a list or nothing: the value that an error of today names before the problem.
+_VALUE = re.compile(r'^Invalid value: (?:".*"|\[.*\]|null): ')
+
+
 def _without_paths(problem: SelectorError) -> str:
     """The text up to 1.20: the first problem of each term, without its path and value."""
     first: dict[str, str] = {}
     for path, text in problem.problems:
-        first.setdefault(path.partition("]")[0], text.rpartition('": ')[2])
+        first.setdefault(path.partition("]")[0], _VALUE.sub("", text))
     return str(SelectorError(*(("", text) for text in first.values())))
 
 

@@ -89,7 +89,7 @@ class PortsGuide(RejectionGuide):
         for index, container in enumerate(place.pod.spec.containers):
             for number, port in enumerate(container.ports):
                 name = f"{port.host_ip or ANY_ADDRESS}:{port.host_port}/{port.protocol or 'TCP'}"
-                if port.host_port and name in taken:
+                if name in taken:
                     operation = drop("spec", "containers", index, "ports", number, "hostPort")
                     changes.append(place.patch(f"do without host port {_short(name)}", "host port", 4.5, operation))
         if len(changes) >= len(taken) and not place.pod.spec.host_network:

@@ -119,9 +119,8 @@ def attached_by_controller(node: str, catalog: Catalog) -> Attached:
     found: Attached = {}
     for attachment in catalog.all(VolumeAttachment):
         spec = attachment.spec
-        if spec.node_name != node or not spec.attacher or spec.source.persistent_volume_name is None:
-            continue
-        volume = catalog.get(PersistentVolume, spec.source.persistent_volume_name)
+        name = spec.source.persistent_volume_name if spec.node_name == node else None
+        volume = catalog.get(PersistentVolume, name) if name else None
         if volume is not None and volume.spec.csi is not None:
             found[unique_name(spec.attacher, volume.spec.csi.volume_handle)] = spec.attacher
     return found
@@ -272,14 +271,10 @@ class NodeVolumeLimits(StoragePlugin, PreFilterPlugin[None], FilterPlugin[None])
         if not self.handle.gates.enabled("VolumeLimitScaling"):
             return None
         installed = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
+        opt_in = NodeVolumeLimitsRules.of(self.handle.release).missing_drivers_opt_in
         for name in sorted(set(wanted.values()) - installed):
             driver = self.handle.cluster.catalog.get(CSIDriver, name)
-            if driver is None:
-                continue
-            if (
-                driver.spec.prevent_pod_scheduling_if_missing
-                or not NodeVolumeLimitsRules.of(self.handle.release).missing_drivers_opt_in
-            ):
+            if driver is not None and (driver.spec.prevent_pod_scheduling_if_missing or not opt_in):
                 return name
         return None
 

@@ -213,7 +213,7 @@ class PodGroupPodsCount(GroupPlugin, PlacementScorePlugin):
         return len(self._groups.scheduled(key)) + len(proposed)
 
     def normalize_placements(self, scores: Sequence[int]) -> Sequence[int] | Status:
-        most = max(scores, default=0)
+        most = max(scores)
         if most == 0:
             return error("no pods from pod group are assigned to any of the candidate placements")
         return [score * MAX_NODE_SCORE // most for score in scores]

@@ -174,11 +174,11 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
     def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Exclusive claims with the pods that use them, and disks that are mounted on the node."""
         cluster, found = nodes.cluster, dict[str, Any]()
-        if state is not None and state.claims and state.references > 0:
+        if state is not None and state.references > 0:
             everywhere = cluster.nodes.all_rows.tolist()
             users = pods_that(cluster, everywhere, lambda other: _uses(state.claims, pod, other))
             found |= {"exclusiveClaims": sorted(state.claims), "usedBy": users}
-        row = nodes.rows[index : index + 1]
+        row = nodes.rows[[index]]
         if _disk_conflicts(pod.pod, NodeRows(cluster, row))[0]:
             found["disksHeldBy"] = pods_that(cluster, row.tolist(), lambda other: _shares_disk(pod.pod, other.pod))
         return found

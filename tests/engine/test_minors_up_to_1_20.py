@@ -63,16 +63,17 @@ def test_a_node_by_name(minor: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("minor", "either"),
     [
-        pytest.param("1.20", "node(s) didn't match pod affinity/anti-affinity", id="1.20"),
-        pytest.param("1.21", "node(s) didn't match pod affinity/anti-affinity rules", id="1.21"),
+        pytest.param("1.17", [], id="1.17"),
+        pytest.param("1.20", ["node(s) didn't match pod affinity/anti-affinity"], id="1.20"),
+        pytest.param("1.21", ["node(s) didn't match pod affinity/anti-affinity rules"], id="1.21"),
     ],
 )
-def test_pod_affinity(minor: str, either: str) -> None:
+def test_pod_affinity(minor: str, either: list[str]) -> None:
     pod = (
         make_pod("new").spec(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [NEAR]}}).obj()
     )
     made = make_bench(InterPodAffinity, [make_node("n").label(HOST, "n").obj()], pod, current=RELEASES[minor])
-    assert made.statuses() == {"n": (HOPELESS, (either, "node(s) didn't match pod affinity rules"))}
+    assert made.statuses() == {"n": (HOPELESS, (*either, "node(s) didn't match pod affinity rules"))}
 
 
 @pytest.mark.parametrize(("minor", "scores"), [("1.20", {"a": 50, "b": 100}), ("1.21", {"a": 0, "b": 100})])
@@ -104,6 +105,16 @@ def test_a_preference_that_cannot_be_read(minor: str, said: str) -> None:
     pod = make_pod("new").prefers(1, term(("cores", "Gt", ["x"]))).obj()
     found = decided(minor, [node("a"), node("b")], pod)
     assert (found.result, found.message.endswith(f": {said}")) == ("error", True), found.message
+
+
+def test_up_to_1_20_each_term_that_cannot_be_read_has_one_problem() -> None:
+    pod = make_pod("new").prefers(1, term(("a", "Gt", ["x"]), ("b", "In", [])))
+    pod.prefers(1, term(("c", "In", []))).prefers(1, term(("d", "Exists", ["y"])))
+    found = decided("1.20", [node("a"), node("b")], pod.obj())
+    assert found.message.endswith(
+        " [for 'Gt', 'Lt' operators, the value must be an integer, for 'in', 'notin' operators, values set can't be "
+        "empty, values set must be empty for exists and does not exist]"
+    )
 
 
 FILTER_ALONE = {"plugins": {"preFilter": {"disabled": [{"name": "InterPodAffinity"}]}}}

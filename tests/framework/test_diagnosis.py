@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 
@@ -158,3 +158,18 @@ def test_a_recorded_verdict_is_each_nodes_status(statuses: list[Status]) -> None
     assert [each.status(row) for row in range(SIZE)] == [
         status if status.ok else status.by("Recorded") for status in statuses
     ]
+
+
+@pytest.mark.parametrize(
+    ("status", "blamed", "pending"),
+    [
+        pytest.param(FULL.by("Mine"), {"Mine"}, set(), id="rejects"),
+        pytest.param(Status(Code.PENDING, plugin="Mine"), {"Mine"}, {"Mine"}, id="waits for something"),
+        pytest.param(Status(Code.ERROR, plugin="Mine"), set(), set(), id="an error"),
+        pytest.param(FULL, set(), set(), id="of no plugin"),
+    ],
+)
+def test_whose_events_wake_the_pod(status: Status, blamed: set[str], pending: set[str]) -> None:
+    diagnosis = Diagnosis(NodeStatuses(SIZE))
+    diagnosis.add_plugin_status(status)
+    assert (diagnosis.unschedulable_plugins, diagnosis.pending_plugins) == (blamed, pending)

@@ -37,6 +37,18 @@ def test_filters_together(statuses: list[Status], code: Code, texts: tuple[str, 
     assert found.passed.tolist() == [True, code is Code.SUCCESS, False]
 
 
+def test_two_filters_together_on_many_nodes() -> None:
+    """Whatever two statuses a node has, it has both reasons."""
+    said = [SUCCESS, NO, NEVER, unschedulable("never"), unresolvable("no")]
+    pairs = [(one, other) for one in said for other in said]
+    found = Verdict.together([Verdict.from_statuses(each) for each in zip(*pairs, strict=True)])
+    assert [found.status(row).texts for row in range(len(pairs))] == [
+        (*one.texts, *other.texts) for one, other in pairs
+    ]
+    hopeless = [NEVER.code in (one.code, other.code) for one, other in pairs]
+    assert [found.status(row).code is NEVER.code for row in range(len(pairs))] == hopeless
+
+
 def test_a_group_of_nodes_has_one_status() -> None:
     found = Verdict.by_group(np.array([2, 0, 1, 0], dtype=np.int32), [SUCCESS, NO, NEVER])
     assert [found.status(row).texts for row in range(4)] == [("never",), (), ("no",), ()]

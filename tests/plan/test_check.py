@@ -260,6 +260,13 @@ CAUSES = [
         "KS112", "spec.template.spec.topologySpreadConstraints[0].topologyKey", id="topology key",
     ),
     pytest.param(
+        {"topologySpreadConstraints": [
+            {**SPREAD["topologySpreadConstraints"][0], "topologyKey": "row", "whenUnsatisfiable": "ScheduleAnyway"},
+            *SPREAD["topologySpreadConstraints"],
+            {**SPREAD["topologySpreadConstraints"][0], "topologyKey": "rack"}]},
+        "KS112", "spec.template.spec.topologySpreadConstraints[2].topologyKey", id="topology key of the third",
+    ),
+    pytest.param(
         {"affinity": {"podAffinity": APART["affinity"]["podAntiAffinity"] | {
             "requiredDuringSchedulingIgnoredDuringExecution": [
                 {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "cache"}}}]}}},

@@ -537,6 +537,15 @@ def test_a_pod_that_may_not_preempt() -> None:
         ),
         pytest.param(
             [
+                running("a1", "n1", "4").priority(1),
+                running("b1", "n2", "2").priority(1),
+                running("b2", "n2", "2").priority(0),
+            ],
+            "2 victims, n1 1",
+            id="one more that adds nothing to the sum",
+        ),
+        pytest.param(
+            [
                 running("a1", "n1", "4").started("2026-01-02T00:00:00Z"),
                 running("b1", "n2", "4").started("2026-01-01T00:00:00Z"),
             ],

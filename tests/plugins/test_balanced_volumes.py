@@ -154,3 +154,12 @@ def test_a_pod_without_volumes_reads_what_an_earlier_pod_left(minor: str, reads:
     assert second is not None
     assert first.raw[OTHERWISE].tolist() == [96, 96]
     assert second.raw[OTHERWISE].tolist() == ([100, 96] if reads else [100, 100])
+
+
+def test_the_score_by_hand() -> None:
+    """Shares of 0.5, 0.1 and 0.25: their mean is 0.2833, and the variance 0.0272."""
+    nodes = [make_node(name).allocatable(cpu="40", memory="4000", pods="20", **{EBS: "4"}).obj() for name in ("a", "b")]
+    pod = pod_with(0, 20, 400, ["one"], [], other=False)
+    (decision,) = decide(make_scheduler(nodes, [pod], gates=GATE, current=RELEASES["1.21"])).values()
+    assert decision.scores is not None
+    assert decision.scores.raw[OTHERWISE].tolist() == [97, 97]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.core import Node, Pod, PodCondition
+from ksched_cli.api.core import LabelSelector, Node, Pod, PodCondition
 from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
@@ -241,6 +241,15 @@ def test_the_share_is_of_the_nodes_that_could_be_helped_and_not_of_the_candidate
     (plugin,) = (each for each in runtime.profile.post_filter if each.name == "DefaultPreemption")
     plugin.args = DefaultPreemptionArgs(min_candidate_nodes_percentage=50, min_candidate_nodes_absolute=0)
     assert only(scheduler).nominated_node == "n7"
+
+
+def test_a_budget_with_a_broken_selector_protects_nobody_and_hides_no_other_budget() -> None:
+    broken = budget("a", 0)
+    broken.spec.selector = msgspec.convert({"matchExpressions": [{"key": "a", "operator": "?"}]}, LabelSelector)
+    running = [filler("on-a", "a").label(app="b").obj(), filler("on-b", "b", 1).obj()]
+    made = [make_node(name).obj() for name in "ab"]
+    decision = only(make_scheduler(made, [*running, wanted().obj()], objects=[broken, budget("b", 0)]))
+    assert decision.nominated_node == "b", "that the pod on a is less important counts after the budgets"
 
 
 # Plugins that misbehave in the dry run

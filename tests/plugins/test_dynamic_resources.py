@@ -38,6 +38,7 @@ from tests.plugins.lib.devices.resources import (
 )
 
 NODES = [make_node("n1").obj(), make_node("n2").obj()]
+BACKED = make_class("gpu", extendedResourceName="example.com/gpu")
 CANNOT = ("UnschedulableAndUnresolvable", ("cannot allocate all claims",))
 
 
@@ -286,6 +287,8 @@ def test_allocated_claims_beside_new_ones(patch: str, fails: bool) -> None:
     assert found.result == ("error" if fails else "scheduled")
     assert ("number of allocations 1 is smaller than number of claims" in found.message) is fails
     assert node_of(found, cluster) == (None if fails else "n1")
+    alone, _ = run([pod_with("pod", "claim")], *objects, current=nearest_release(patch))
+    assert alone["pod"].result == "scheduled"
 
 
 # Reserve, PreBind and what comes after
@@ -359,9 +362,24 @@ def test_after_pre_bind_an_allocation_stays() -> None:
     assert found.reserved_for == ()
 
 
-def test_reserve_on_a_node_that_was_not_looked_at() -> None:
-    objects = [GPU, make_claim("claim", exactly()), on_node("n1", "a")]
-    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim"), objects=objects)
+def test_a_claim_that_was_made_for_an_extended_resource_goes_with_its_reservation() -> None:
+    objects = [BACKED, on_node("n1", "a")]
+    made = make_bench(DynamicResources, NODES, pod_with("pod", example_com__gpu="1"), objects=objects)
+    state, catalog = made.state(), made.cluster.catalog
+    made.plugin.filter(state, made.pod, made.nodes())
+    assert made.plugin.reserve(state, made.pod, 0).ok
+    assert made.plugin.pre_bind(state, made.pod, 0).ok
+    assert len(list(catalog.all(ResourceClaim))) == 1
+    made.plugin.unreserve(state, made.pod, 0)
+    assert list(catalog.all(ResourceClaim)) == []
+
+
+@pytest.mark.parametrize(
+    "more", [pytest.param({}, id="a claim"), pytest.param({"example_com__gpu": "1"}, id="and devices")]
+)
+def test_reserve_on_a_node_that_was_not_looked_at(more: dict[str, str]) -> None:
+    objects = [BACKED, make_claim("claim", exactly()), on_node("n1", "a", "b")]
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim", **more), objects=objects)
     assert made.plugin.reserve(made.state(), made.pod, 1).message == "claim allocation not found for node"
 
 
@@ -378,8 +396,11 @@ def test_reserve_on_a_node_that_was_not_looked_at() -> None:
     ],
 )
 def test_an_allocation_of_no_use_is_given_up(reserved: tuple[str, ...], text: str, left: bool) -> None:
+    """Another pod has the first claim, which has no use either."""
     claim = make_claim("claim", exactly(), status=status("a", reserved=reserved, bound_to="gone"))
-    decisions, cluster = run([pod_with("pod", "claim")], GPU, claim)
+    first = make_claim("first", exactly(), status=status("a", reserved=("uid-pod", "uid-x"), bound_to="gone"))
+    decisions, cluster = run([pod_with("pod", "first", "claim")], GPU, first, claim)
+    assert claim_of(cluster, "first").status.allocation is not None
     assert f"2 resourceclaim not available on the node. {text}" in decisions["pod"].message
     assert (claim_of(cluster, "claim").status.allocation is not None) is left
 
@@ -407,8 +428,6 @@ def test_a_device_that_could_not_be_bound(conditions: list[Any], gates: str, ava
 
 
 # Extended resources
-
-BACKED = make_class("gpu", extendedResourceName="example.com/gpu")
 
 
 def test_devices_stand_in_for_an_extended_resource() -> None:

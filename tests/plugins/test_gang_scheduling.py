@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.framework.status import Code
+from ksched_cli.framework.status import SUCCESS, Code
 from ksched_cli.plugins.pod_groups import PERMIT_TIMEOUT, GangScheduling
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench, make_scheduler
@@ -59,6 +59,11 @@ def test_permit_waits_until_enough_have_a_node(others: list[Any], objects: list[
     made.cluster.place(made.pod_row, 0)
     status, seconds = made.plugin.permit(None, made.pod, 0)
     assert (status.code, seconds) == (code, wait)
+
+
+def test_permit_does_not_wait_for_a_pod_without_group() -> None:
+    made = bench(make_pod("p").obj(), [], [])
+    assert made.plugin.permit(None, made.pod, 0) == (SUCCESS, 0)
 
 
 @pytest.mark.parametrize(

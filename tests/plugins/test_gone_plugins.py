@@ -157,6 +157,53 @@ def test_service_affinity_agrees_with_the_plain_reading(
         assert normalized[f"n{at}"] == int(want)  # type: ignore[index]
 
 
+def service(**selector: str) -> Service:
+    return msgspec.convert({"metadata": {"name": "t", "namespace": "default"}, "spec": {"selector": selector}}, Service)
+
+
+COMPANION = make_pod("run").label("app", "a").on("r0-x").obj()
+
+
+@pytest.mark.parametrize(
+    ("pod", "running", "services", "fits"),
+    [
+        pytest.param({}, [COMPANION], [SERVICE], {"r0-x"}, id="the labels of the companion's node"),
+        pytest.param({"rack": "r1"}, [COMPANION], [SERVICE], {"r1-x"}, id="except for those that the pod selects"),
+        pytest.param({"rack": "r1"}, [COMPANION], [], {"r1-x", "r1-y"}, id="no service"),
+        pytest.param({"rack": "r1"}, [COMPANION], [service()], {"r1-x", "r1-y"}, id="a service without selector"),
+        pytest.param({"rack": "r1"}, [COMPANION], [service(app="b")], {"r1-x", "r1-y"}, id="a service of other pods"),
+        pytest.param(
+            {"row": "x"}, [make_pod("run").label("app", "a").on("bare").obj()], [SERVICE], {"r0-x", "r1-x"},
+            id="a companion on a node without labels",
+        ),
+        pytest.param(
+            {}, [make_pod(f"run-{at}").label("app", "b").on("r0-x").obj() for at in range(2)], [SERVICE],
+            {"r0-x", "r1-x", "r1-y", "bare"}, id="no companion",
+        ),
+    ],
+)  # fmt: skip
+def test_service_affinity_of_two_labels(
+    pod: dict[str, str], running: list[Pod], services: list[Service], fits: set[str]
+) -> None:
+    nodes = [make_node(name).obj() for name in ("r0-x", "r1-x", "r1-y", "bare")]
+    for node in nodes:
+        rack, _, row = node.metadata.name.partition("-")
+        node.metadata.labels = {"rack": rack, "row": row} if row else {}
+    args = ServiceAffinityArgs(affinity_labels=("rack", "row"))
+    new = make_pod("new").label("app", "a").selector(**pod).obj()
+    made = make_bench(ServiceAffinity, nodes, new, running, args=args, objects=services, current=OLD)
+    assert {node.metadata.name for node in nodes} - made.statuses().keys() == fits
+
+
+def test_service_anti_affinity_of_two_labels() -> None:
+    """Each label is worth half of the score."""
+    nodes = [make_node("a").label(rack="r0", row="x").obj(), make_node("b").label(rack="r0", row="y").obj()]
+    args = ServiceAffinityArgs(anti_affinity_labels_preference=("rack", "row"))
+    new, running = make_pod("new").label("app", "a").obj(), [make_pod("run").label("app", "a").on("a").obj()]
+    made = make_bench(ServiceAffinity, nodes, new, running, args=args, objects=[SERVICE], current=OLD)
+    assert made.scores(normalized=True) == {"a": 0, "b": 50}
+
+
 RESOURCES = (ResourceSpec("cpu", 1), ResourceSpec("memory", 3), ResourceSpec("example.com/gpu", 2))
 SHAPE = (UtilizationShapePoint(0, 0), UtilizationShapePoint(50, 8), UtilizationShapePoint(100, 10))
 
@@ -277,3 +324,11 @@ def test_resource_scores_of_1_21(strategy: str, scores: dict[str, int]) -> None:
     }[strategy]
     pod = make_pod("new").requests(cpu="1", memory="250Mi").obj()
     assert make_bench(plugin, nodes, pod, running, args=args, current=OLD).scores() == scores
+
+
+def test_in_1_22_a_pod_without_requests_counts_with_defaults() -> None:
+    """100m of cpu and 200 MiB of memory, as in the strategies of NodeResourcesFit."""
+    node = make_node("n").allocatable(cpu="1", memory="400Mi", pods="9").obj()
+    args = NodeResourcesLeastAllocatedArgs(resources=(ResourceSpec("cpu", 1), ResourceSpec("memory", 3)))
+    made = make_bench(NodeResourcesLeastAllocated, [node], make_pod().obj(), args=args, current=RELEASES["1.22"])
+    assert made.scores() == {"n": (90 + 3 * 50) // 4}

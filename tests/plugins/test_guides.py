@@ -448,6 +448,49 @@ WANTED = term(("x", "In", ["2"]))
             id="a name",
         ),
         pytest.param(
+            make_pod().node_affinity(term(("x", "In", ["2"]), ("y", "In", ["2"]))),
+            {"x": "1", "y": "1"},
+            "y",
+            [["label x=2", "label y=2"]],
+            id="one of two requirements must stay",
+        ),
+        pytest.param(
+            make_pod().node_affinity(term(("x", "In", ["2"]), ("y", "NotIn", ["1"]))),
+            {"x": "1", "y": "1"},
+            "",
+            [["do without its required node affinity"]],
+            id="what labels can meet only in part",
+        ),
+        pytest.param(
+            make_pod().node_affinity(term(("x", "In", ["2"]), fields=(("metadata.name", "In", ["n"]),))),
+            {"x": "1"},
+            "",
+            [
+                ["let its node affinity take x=1 too"],
+                ["leave x In out of its node affinity"],
+                ["do without its required node affinity"],
+                ["label x=2"],
+            ],
+            id="a requirement beside a name that is met",
+        ),
+        pytest.param(
+            make_pod().node_affinity(term(("x", "In", ["2"]), fields=(("metadata.name", "In", ["a"]),))),
+            {"x": "1"},
+            "",
+            [["do without its required node affinity"]],
+            id="a requirement and a name",
+        ),
+        pytest.param(
+            make_pod().node_affinity(term()), {}, "", [["do without its required node affinity"]], id="an empty term"
+        ),
+        pytest.param(
+            make_pod().selector(w="1").node_affinity(WANTED, term(("y", "Exists", []))),
+            {"x": "1", "y": "1"},
+            "",
+            [["leave w=1 out of the node selector"], ["label w=1"]],
+            id="a label beside a term that is met",
+        ),
+        pytest.param(
             make_pod().selector(w="1").node_affinity(WANTED),
             {"x": "1"},
             "",
@@ -501,7 +544,8 @@ def test_changes_for_a_skew_are_those_of_the_hard_constraint() -> None:
         .spec(topologySpreadConstraints=[spread("ScheduleAnyway"), spread("DoNotSchedule", minDomains=2)])
     )
     figures = figures_of(make_bench(PodTopologySpread, nodes, pod.obj(), running))
-    assert [(each["matching"], each["minimum"], each["skew"]) for each in figures["constraints"]] == [(3, 1, 3)]
+    (broken,) = figures["constraints"]
+    assert (broken["matching"], broken["minimum"], broken["emptiest"], broken["skew"]) == (3, 1, ["b"], 3)
     there = "/spec/topologySpreadConstraints/1"
     ways: Any = SpreadGuide().remedies(figures, Place(pod.obj(), nodes[0]))
     assert [[(text, [each["path"] for each in operations]) for text, operations in way] for way in ways] == [

@@ -13,7 +13,7 @@ from ksched_cli.config.load import configuration_schema, load_config
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError
 from ksched_cli.framework.interfaces import ScorePlugin
-from ksched_cli.plugins.in_tree import IN_TREE, column_of
+from ksched_cli.plugins.in_tree import IN_TREE, column_of, spec_of
 from ksched_cli.releases.default_plugins import MULTI_POINT
 from ksched_cli.releases.minors import NEWEST
 from tests.package_source import PACKAGE
@@ -67,6 +67,24 @@ def load(**args: Any) -> Any:
 )
 def test_the_heading_over_the_scores_of_a_plugin(plugin: str, column: str) -> None:
     assert column_of(plugin) == column
+
+
+@pytest.mark.parametrize(
+    ("plugin", "room"),
+    [
+        pytest.param("VolumeBinding", "VolumeBinding", id="a plugin of today"),
+        pytest.param("GCEPDLimits", "EBSLimits", id="a plugin that shares its room"),
+        pytest.param("NodeLabel", "NodeLabel", id="a plugin that was removed"),
+        pytest.param("NodeResourceLimits", "NodeResourceLimits", id="another that was removed"),
+        pytest.param("CheckNodeDiskPressure", "CheckNodeCondition", id="a predicate with a room of its own"),
+        pytest.param("PodFitsHostPorts", "NodePorts", id="a predicate that is a plugin under another name"),
+        pytest.param("ServiceSpreadingPriority", "SelectorSpread", id="a priority that is a plugin under another name"),
+        pytest.param("Mine", None, id="none of kube-scheduler's"),
+    ],
+)
+def test_the_room_of_a_plugin(plugin: str, room: str | None) -> None:
+    found = spec_of(plugin)
+    assert (found.plugins[0].name if found else None) == room
 
 
 def test_every_file_and_folder_of_plugins_is_a_room() -> None:

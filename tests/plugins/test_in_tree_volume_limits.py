@@ -110,10 +110,13 @@ def test_the_label_of_an_instance_type_by_minor(minor: str, label: str, limit: i
 
 
 def test_the_claim_of_a_running_pod_may_be_gone() -> None:
-    running = [with_claims("gone", pod="r", node="n"), with_disks("s", "EBSLimits", ["b"], on="n")]
-    for limit, statuses in ((1, {"n": TOO_MANY}), (2, {})):
+    """A claim that the pod has beside it counts."""
+    running = [with_claims("gone", "there", pod="r", node="n"), with_disks("s", "EBSLimits", ["b"], on="n")]
+    objects = [claim("there", cls="ebs"), storage_class("ebs", provisioner="kubernetes.io/aws-ebs")]
+    for limit, statuses in ((2, {"n": TOO_MANY}), (3, {})):
         nodes = [limited("EBSLimits", "n", limit)]
-        made = make_bench(EBSLimits, nodes, with_disks("new", "EBSLimits", ["a"]), running, current=OLD)
+        pod = with_disks("new", "EBSLimits", ["a"])
+        made = make_bench(EBSLimits, nodes, pod, running, objects=objects, current=OLD)
         assert made.statuses() == statuses
 
 
@@ -210,6 +213,12 @@ def test_the_disks_of_ephemeral_volumes(minor: str, statuses: dict[str, Any]) ->
     nodes = [limited("GCEPDLimits", "n", 0)]
     made = make_bench(GCEPDLimits, nodes, pod, objects=objects, current=RELEASES[minor])
     assert made.statuses() == statuses
+    # A claim after it counts in every minor.
+    volumes.append({"name": "w", "persistentVolumeClaim": {"claimName": "own"}})
+    pod = make_pod("new").uid("u").spec(volumes=volumes).obj()
+    objects.append(claim("own", cls="gce"))
+    made = make_bench(GCEPDLimits, nodes, pod, objects=objects, current=RELEASES[minor])
+    assert made.statuses() == {"n": TOO_MANY}
 
 
 def test_what_a_limit_noted_is_rolled_back_and_ends_with_a_change_of_the_node() -> None:

@@ -376,6 +376,23 @@ def test_explain_counts_pods_per_topology() -> None:
     assert theirs.plugin.explain(theirs.state(), theirs.pod, theirs.nodes(), 3) == {"existingAntiAffinity": there}
 
 
+def test_explain_names_the_pods_that_one_term_of_several_is_about() -> None:
+    """`web` is another app on the same node, and `theirs` keeps away from `new` over another topology."""
+    web = about(labelSelector={"matchLabels": {"app": "web"}})
+    theirs = pod(
+        "theirs",
+        on="a2",
+        apart=[about("kubernetes.io/hostname"), about(labelSelector={"matchLabels": {"app": "none"}})],
+    )
+    running = [pod("r", on="a1", app="db"), pod("s", on="a1", app="none"), pod("t", on="a1", apart=[about()]), theirs]
+    made = bench(pod(app="db", apart=[about(), web]), running)
+    found = made.plugin.explain(made.state(), made.pod, made.nodes(), 0)
+    assert {kind: [each["pods"] for each in topologies] for kind, topologies in found.items()} == {
+        "podAntiAffinity": [["default/r"]],
+        "existingAntiAffinity": [["default/t"]],
+    }
+
+
 def test_a_changed_node_and_a_changed_namespace_are_noticed() -> None:
     made = bench(pod(apart=[about(namespaceSelector=TEAM_A)]), [pod("r", "dev", on="a1", app="db")])
     assert made.statuses() == {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.cluster.cache import Cluster
@@ -40,6 +40,7 @@ def results(scheduler: Any, pod_row: int, nodes: NodeRows) -> list[Any]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
+@example([(0, 1), (3, 1), (6, 1)])
 def test_all_nodes_together_have_the_results_of_each(history: list[tuple[int, int]]) -> None:
     nodes = [make_node(f"n{row}").allocatable(cpu=str(3 + row % 2), memory="4Gi", pods=3).obj() for row in range(NODES)]
     pods = [make_pod(f"p{index}").requests(cpu=str(1 + index % 3), memory="1Gi").obj() for index in range(PODS)]

@@ -89,6 +89,17 @@ def test_explain_names_the_ports() -> None:
     }
 
 
+def test_explain_names_those_that_hold_the_port_at_the_same_address() -> None:
+    holding = {"any": "", "same": "10.0.0.1", "other": "10.0.0.2"}
+    running = [make_pod(name).host_port(80, address=address).on("n").obj() for name, address in holding.items()]
+    running += [make_pod(name).host_port(port, "UDP").on("n").obj() for name, port in (("udp", 80), ("dns", 53))]
+    pod = make_pod().host_port(80, address="10.0.0.1").obj()
+    made = make_bench(NodePorts, [make_node("n").obj()], pod, running)
+    assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == {
+        "ports": [{"port": "10.0.0.1:80/TCP", "heldBy": ["default/any", "default/same"]}]
+    }
+
+
 @pytest.mark.slow
 @given(clusters())
 @settings(max_examples=examples(150), deadline=None)

@@ -11,6 +11,7 @@ from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs, ResourceSpec
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
@@ -37,6 +38,20 @@ def node(cpu: str = "4", memory: str = "4Gi") -> Any:
 def test_score(requests: dict[str, Any], running: dict[str, Any], expected: int) -> None:
     pods = [make_pod("r").requests(**running).on("n").obj()]
     made = make_bench(NodeResourcesBalancedAllocation, [node()], make_pod().requests(**requests).obj(), pods)
+    assert made.scores() == {"n": expected}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "expected"),
+    [
+        pytest.param("4", "1", 75, id="a quarter of the cpu, and of a byte nothing"),
+        pytest.param("4", "0", 0, id="no memory is memory that is used up"),
+        pytest.param("1", "1", 0, id="all of the cpu"),
+    ],
+)
+def test_score_of_1_21(cpu: str, memory: str, expected: int) -> None:
+    pod = make_pod().requests(cpu="1", memory="0").obj()
+    made = make_bench(NodeResourcesBalancedAllocation, [node(cpu, memory)], pod, current=RELEASES["1.21"])
     assert made.scores() == {"n": expected}
 
 

@@ -284,7 +284,7 @@ def weighing(kind: str, **weights: int) -> NodeResourcesFitArgs:
         pytest.param("LeastAllocated", {"cpu": 1}, ("3", "1"), [("2", "1")], 0, id="more than there is"),
         pytest.param("MostAllocated", {"cpu": 1}, ("3", "1"), [("2", "1")], 100, id="more than there is, most"),
         pytest.param(
-            "LeastAllocated", {"cpu": 1, "example_com__gpu": 3}, ("3", "1"), [], 25, id="a device nobody asks for"
+            "LeastAllocated", {"example_com__gpu": 3, "cpu": 1}, ("3", "1"), [], 25, id="a device nobody asks for"
         ),
         pytest.param("LeastAllocated", {"example_com__none": 1}, ("3", "1"), [], 0, id="nothing that the node has"),
     ],
@@ -299,6 +299,26 @@ def test_scores_by_hand(kind: str, weights: dict[str, int], asked: Any, running:
     assert make_bench(NodeResourcesFit, [made_node], pod("new", *asked).obj(), others, args=args).scores() == {
         "n": score
     }
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "score"),
+    [
+        pytest.param("3", "5000", (75 + 50) // 2 + 1, id="rounded"),
+        pytest.param("3", "100", (75 + 1) // 2, id="a score of 1 counts"),
+        pytest.param("3", "50", 75, id="a score of 0 does not"),
+        pytest.param("5", "5000", (100 + 50) // 2, id="more than there is"),
+        pytest.param("4", "5000", (100 + 50) // 2, id="all that there is"),
+    ],
+)
+def test_scores_of_a_ratio_by_hand(cpu: str, memory: str, score: int) -> None:
+    """The more is in use the better. The node does not have the third resource."""
+    shape = RequestedToCapacityRatioParam((UtilizationShapePoint(0, 0), UtilizationShapePoint(100, 10)))
+    resources = tuple(ResourceSpec(name, 1) for name in ("cpu", "memory", "ephemeral-storage"))
+    args = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("RequestedToCapacityRatio", resources, shape))
+    made_node = make_node("n").allocatable(cpu="4", memory="10000", pods=10).obj()
+    pod = make_pod().requests(cpu=cpu, memory=memory).obj()
+    assert make_bench(NodeResourcesFit, [made_node], pod, args=args).scores() == {"n": score}
 
 
 def test_a_device_that_is_asked_for_counts_by_its_weight() -> None:

@@ -57,7 +57,7 @@ def pods(*cpus: str, **more: str) -> list[Any]:
             id="devices, where any pod asks for them",
         ),
         pytest.param(
-            [{"cpu": 4, "example_com__gpu": 4}], pods("4"), {"cpu": 1, GPU: 1}, 100, id="devices nobody wants"
+            [{"cpu": 4, "example_com__gpu": 4}], pods("4"), {GPU: 1, "cpu": 1}, 100, id="devices nobody wants"
         ),
     ],
 )
@@ -75,6 +75,14 @@ def test_pods_that_run_there_count_and_other_nodes_do_not() -> None:
     assert score(made, pods("1"), CPU, running, rows=[0, 1]) == 50
     assert score(made, pods("1"), CPU, running, rows=[1]) == 50
     assert score(made, pods("1"), CPU, running, rows=[0]) == 75
+
+
+def test_pods_on_nodes_that_lack_the_resource_do_not_count() -> None:
+    made = [
+        make_node(name).allocatable(cpu=4, pods=9, **more).obj() for name, more in (("a", {"memory": "4Gi"}), ("b", {}))
+    ]
+    running = [make_pod("r").requests(memory="2Gi").on("b").obj()]
+    assert score(made, pods("1"), {"memory": 1}, running) == 25
 
 
 def test_pods_without_requests_are_counted_with_stand_ins() -> None:

@@ -123,6 +123,7 @@ def test_a_full_node_has_no_room_for_a_pod_that_asks_for_nothing() -> None:
     ("announced", "backed", "gates", "expected"),
     [
         pytest.param({"example_com__gpu": "5"}, True, "", [], id="a device plugin has it"),
+        pytest.param({"example_com__gpu": "1"}, True, "", [GPU], id="a device plugin has too little"),
         pytest.param({}, True, "", [], id="devices may have it"),
         pytest.param({"example_com__gpu": "0"}, True, "", [], id="devices may have it, the device plugin is gone"),
         pytest.param({}, False, "", [GPU], id="no class stands behind it"),
@@ -135,10 +136,12 @@ def test_what_devices_may_have_is_left_to_them(
 ) -> None:
     node = make_node("n").allocatable(cpu="1", memory="1Gi", pods="9", **announced).obj()
     objects = [make_class("gpu", extendedResourceName=GPU)] if backed else []
-    wanted = make_pod().requests(example_com__gpu="1").obj()
-    made = make_bench(NodeResourcesFit, [node], wanted, objects=objects, gates=gates)
-    _, reasons = made.statuses().get("n", ("", ()))
-    assert [reason.removeprefix("Insufficient ") for reason in reasons] == expected
+    wanted = make_pod().requests(example_com__gpu="2").obj()
+    other = make_node("other").allocatable(cpu="1", memory="1Gi", pods="9", **announced).obj()
+    for nodes in ([node], [node, other]):
+        made = make_bench(NodeResourcesFit, nodes, wanted, objects=objects, gates=gates)
+        _, reasons = made.statuses().get("n", ("", ()))
+        assert [reason.removeprefix("Insufficient ") for reason in reasons] == expected
 
 
 # Scores

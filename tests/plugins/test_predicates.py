@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin
 from ksched_cli.framework.status import SUCCESS, error
 from ksched_cli.legacy.predicates import (
@@ -197,12 +198,25 @@ def test_claims_that_nobody_binds_are_an_error_of_every_node() -> None:
             {"there": (UNRESOLVABLE, ("node(s) had volume node affinity conflict",))},
             id="bound elsewhere",
         ),
+        pytest.param(
+            [claim("data", volumeName="v"), storage_class()],
+            dict.fromkeys(("here", "there"), ("Error", ("pod has unbound immediate PersistentVolumeClaims",))),
+            id="promised to a volume, but not bound",
+        ),
+        pytest.param(
+            [claim("data"), storage_class(), claim("first", cls="now"), storage_class("now", mode="Immediate")],
+            dict.fromkeys(("here", "there"), ("Error", ("pod has unbound immediate PersistentVolumeClaims",))),
+            id="one that waits, and one that nobody binds",
+        ),
     ],
 )
 def test_volume_binding(objects: list[Any], statuses: dict[str, Any]) -> None:
     nodes = [make_node("here").zone("z1").obj(), make_node("there").zone("z2").obj()]
-    made = make_bench(NAMED["CheckVolumeBinding"], nodes, with_claims("data"), objects=objects, current=OLD)
+    names = [each.metadata.name for each in objects if isinstance(each, PersistentVolumeClaim)]
+    made = make_bench(NAMED["CheckVolumeBinding"], nodes, with_claims(*names), objects=objects, current=OLD)
     assert made.statuses() == statuses
+    alone = made.plugin.filter(None, made.pod, made.nodes())
+    assert {name for name, passes in zip(("here", "there"), alone.passed, strict=True) if not passes} == {*statuses}
 
 
 @pytest.mark.parametrize(

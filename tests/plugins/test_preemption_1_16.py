@@ -80,8 +80,10 @@ class SaysNoOnce(FilterPlugin[None]):
 
 
 def test_a_node_that_takes_the_pod_as_it_is_is_the_best() -> None:
-    nodes = [make_node(name).allocatable(cpu="4", pods=9).obj() for name in ("a", "b")]
-    pods = [filler("low", "b", cpu="1").obj(), make_pod("new").requests(cpu="1").priority(9).obj()]
+    """It is better than a node with the least important victim, and of two such nodes the first by name is taken."""
+    nodes = [make_node(name).allocatable(cpu="4", pods=9).obj() for name in ("c", "b", "a")]
+    low = filler("low", "b", cpu="4").priority(-5)
+    pods = [low.obj(), make_pod("new").requests(cpu="1").priority(9).obj()]
     profile = KubeSchedulerProfile(plugins=Plugins(filter=PluginSet(enabled=(PluginRef("SaysNoOnce"),))))
     decision = only(
         make_scheduler(
@@ -93,7 +95,7 @@ def test_a_node_that_takes_the_pod_as_it_is_is_the_best() -> None:
             current=OLD,
         )
     )
-    assert decision.message == "0/2 nodes are available: 2 not this time."
+    assert decision.message == "0/3 nodes are available: 1 Insufficient cpu, 2 not this time."
     assert decision.preemption is not None
     assert (decision.nominated_node, decision.preemption.victims) == ("a", ())
 

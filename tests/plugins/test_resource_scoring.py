@@ -18,7 +18,13 @@ from ksched_cli.config.plugin_args import (
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, MeasuredResources, floor_quotient, measured
+from ksched_cli.plugins.lib.resource_scoring import (
+    MeasuredResource,
+    MeasuredResources,
+    floor_quotient,
+    go_round,
+    measured,
+)
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.releases.minors import release
@@ -108,6 +114,11 @@ def test_a_node_alone_has_the_scores_and_the_verdict_that_it_has_among_others(
 )
 def test_quotients_are_exact(dividend: int, divisor: int) -> None:
     assert floor_quotient(np.array([dividend, 1]), np.array([divisor, 1])).tolist() == [dividend // divisor, 1]
+
+
+def test_halves_are_rounded_up() -> None:
+    """The largest number below one half is not: with one half added it would be 1."""
+    assert go_round(np.array([0.49999999999999994, 0.5, 1.25, 1.5, 2.75])).tolist() == [0, 1, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

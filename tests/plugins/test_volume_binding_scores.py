@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ksched_cli.api.core import LabelSelector
 from ksched_cli.config.load import load_config
 from ksched_cli.config.plugin_args import UtilizationShapePoint, VolumeBindingArgs
 from ksched_cli.framework.status import SKIP, Status
@@ -28,6 +30,11 @@ FULL_FIRST = VolumeBindingArgs(shape=(UtilizationShapePoint(0, 0), UtilizationSh
 STEEP = VolumeBindingArgs(
     shape=(UtilizationShapePoint(0, 0), UtilizationShapePoint(50, 3), UtilizationShapePoint(100, 5))
 )
+
+
+def another(made: Any) -> Any:
+    made.metadata.name += "-2"
+    return made
 
 
 def scores(
@@ -88,6 +95,21 @@ def scores(
             [claim("d", size="50Gi"), claim("e", size="25Gi")],
             [csi_driver(), pool("a", "100Gi"), pool("b", "100Gi"), volume("vb", size="100Gi", zone="b")],
             FULL_FIRST, {"a": 75, "b": 25, "c": 0}, id="a volume that exists decides alone",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi")],
+            [csi_driver(), pool("a", None, "100Gi"), pool("b", "60Gi"), another(pool("a", "100Gi"))],
+            FULL_FIRST, {"a": 100, "b": 83, "c": 0}, id="of two pools the first by name, which holds nothing",
+        ),
+        pytest.param(
+            [claim("d", size="10Gi", cls="silent"), claim("e", size="50Gi")],
+            [storage_class("silent", provisioner="silent.example"), csi_driver(), pool("a", "100Gi"), pool("b", "60Gi")],
+            FULL_FIRST, {"a": 50, "b": 83, "c": 0}, id="a class that tells nothing beside one that does",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi"), claim("e", size="50Gi", cls="other")],
+            [volume("va", size="100Gi", zone="a"), volume("vb", size="200Gi", zone="b", cls="other")],
+            FULL_FIRST, {"a": 50, "b": 25, "c": 0}, id="a class counts where a volume of it is bound",
         ),
         pytest.param(
             [claim("d", size="50Gi")], [], FULL_FIRST, {"a": 0, "b": 0, "c": 0}, id="nobody tells how much there is"
@@ -191,6 +213,17 @@ def test_the_gate_before_storage_capacity_scoring_with_a_shape_of_its_own() -> N
     found.plugin.filter(state, found.pod, found.nodes())
     assert found.plugin.pre_score(state, found.pod, found.nodes()) is state
     assert found.plugin.score(state, found.pod, found.nodes()).tolist() == [30, 0, 0]
+
+
+def test_a_node_with_a_volume_for_one_claim_of_two_is_scored_by_it() -> None:
+    objects = [LATE, claim("d", size="50Gi"), claim("e"), volume("va", size="100Gi", zone="a", labels={"for": "d"})]
+    objects[2].spec.selector = msgspec.convert({"matchLabels": {"for": "e"}}, LabelSelector)
+    made = make_bench(
+        VolumeBinding, NODES, with_claims("d", "e"), gates=PRIORITY, objects=objects, current=RELEASES["1.31"]
+    )
+    state = made.state()
+    made.plugin.filter(state, made.pod, made.nodes())
+    assert made.plugin.pre_score(state, made.pod, made.nodes()) is state
 
 
 def test_scores_in_a_profile_that_leaves_pre_score_out() -> None:

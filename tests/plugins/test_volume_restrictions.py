@@ -52,6 +52,7 @@ def rbd(monitors: str, image: str, pool: str = "rbd", read_only: bool = False) -
         pytest.param(ebs("a", True), ebs("a", True), True, id="ebs: reading does not help"),
         pytest.param(iscsi("a"), iscsi("a"), True, id="iscsi: the same target"),
         pytest.param(iscsi("a", True), iscsi("a", True), False, id="iscsi: both only read"),
+        pytest.param(iscsi("a", True), iscsi("a"), True, id="iscsi: one writes"),
         pytest.param(rbd("m1 m2", "i"), rbd("m2 m3", "i"), True, id="rbd: a monitor in common"),
         pytest.param(rbd("m1", "i"), rbd("m2", "i"), False, id="rbd: no monitor in common"),
         pytest.param(rbd("m1", "i"), rbd("m1", "i", "other"), False, id="rbd: another pool"),
@@ -81,6 +82,26 @@ def test_a_claim_for_one_pod_that_is_free_is_no_business_of_the_filter() -> None
 def test_a_claim_that_can_be_shared_is_no_business_of_the_filter() -> None:
     shared = exclusive(with_claims("data", pod="r", node="n"), modes=("ReadWriteMany",))
     assert shared.pre_filter().skipped
+
+
+@pytest.mark.parametrize(
+    ("namespace", "detail"),
+    [
+        pytest.param("default", {"exclusiveClaims": ["data"], "usedBy": ["default/r"]}, id="used"),
+        pytest.param("other", {}, id="a claim of that name in another namespace is used"),
+    ],
+)
+def test_explain_names_who_uses_the_claim_and_who_has_the_disk_on_the_node(
+    namespace: str, detail: dict[str, Any]
+) -> None:
+    user = with_claims("data", pod="r", node="m")
+    user.metadata.namespace = namespace
+    running = [user, with_volumes(gce("a"), pod="here", node="n"), with_volumes(gce("a"), pod="there", node="m")]
+    pod = with_volumes(gce("a"), {"name": "c", "persistentVolumeClaim": {"claimName": "data"}})
+    nodes = [make_node("n").obj(), make_node("m").obj()]
+    made = make_bench(VolumeRestrictions, nodes, pod, running, objects=[claim(modes=("ReadWriteOncePod",))])
+    found = made.plugin.explain(made.state(), made.pod, made.nodes(), 0)
+    assert found == {**detail, "disksHeldBy": ["default/here"]}
 
 
 def test_taking_the_user_off_its_node_frees_the_claim() -> None:

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from msgspec import Struct
 
-from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
+from ksched_cli.api.selectors import Selector, selector_of_controller
 from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, Int64Column, RowColumn
@@ -212,10 +212,7 @@ class PreemptionBudgets:
         listed = catalog.all(PodDisruptionBudget) if self._heeded else ()
         # kube-scheduler takes them in the order of a map, which counts where a pod violates one of several.
         for budget in sorted(listed, key=lambda each: (each.metadata.namespace, each.metadata.name)):
-            try:
-                selector = compile_selector(budget.spec.selector)
-            except SelectorError:
-                continue
+            selector = selector_of_controller(budget.spec.selector)
             if not selector.everything:
                 self._selectors.append((budget.metadata.namespace, selector))
                 self._allowed.append(budget.status.disruptions_allowed)
@@ -526,7 +523,7 @@ class DryRun:
                 outcomes.put_empty(int(rows[index]))
                 continue
             node = self._cluster.nodes.names[rows[index]]
-            outcomes.fail(rows[index : index + 1], error(f'expected at least one victim pod on node "{node}"'))
+            outcomes.fail(rows[[index]], error(f'expected at least one victim pod on node "{node}"'))
         if not len(victims):
             return
         in_order, pods = victims, self._cluster.pods

@@ -52,10 +52,9 @@ def spared_share(most: int, counts: Int64Column | FloatColumn, best: float) -> F
 
 
 def go_round(values: FloatColumn) -> Int64Column:
-    """math.Round: halves go away from zero."""
+    """math.Round of numbers that are not negative: halves go up."""
     whole = np.trunc(values)
-    fraction = values - whole
-    return whole.astype(np.int64) + (fraction >= 0.5) - (fraction <= -0.5)
+    return whole.astype(np.int64) + (values - whole >= 0.5)
 
 
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -495,11 +494,7 @@ def requested_to_capacity_ratio(
         free = np.maximum(allocation.allocatable - allocation.requested, 0)
         scores = line[MAX_UTILIZATION - free * MAX_UTILIZATION // capacity]
     else:
-        utilization = np.where(
-            allocation.requested > allocation.allocatable,
-            MAX_UTILIZATION,
-            allocation.requested * MAX_UTILIZATION // capacity,
-        )
+        utilization = allocation.requested * MAX_UTILIZATION // capacity
         scores = np.where(allocation.allocatable != 0, line[np.clip(utilization, 0, MAX_UTILIZATION)], 0)
     counted = (scores > 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
     total, weight = (scores * counted).sum(axis=0), counted.sum(axis=0)

@@ -20,7 +20,7 @@ from ksched_cli.api.core import (
     TopologySpreadConstraint,
     controller_of,
 )
-from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compile_selector, selector_from_map
+from ksched_cli.api.selectors import EVERYTHING, Selector, compile_selector, selector_from_map, selector_of_controller
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.cache import Cluster, PodCount
 from ksched_cli.cluster.catalog import Catalog
@@ -155,11 +155,8 @@ def _of_controllers(pod: Pod, catalog: Catalog) -> Selector:
     owners: list[ReplicaSet | StatefulSet] = [*catalog.in_namespace(ReplicaSet, namespace)]
     owners += catalog.in_namespace(StatefulSet, namespace)
     for owner in owners:
-        try:
-            selector = compile_selector(owner.spec.selector)
-        except SelectorError:
-            continue
-        if not selector.nothing and not selector.everything and selector.matches(pod.metadata.labels):
+        selector = selector_of_controller(owner.spec.selector)
+        if selector.matches(pod.metadata.labels):
             found = merged(found, selector)
     return found
 
@@ -174,10 +171,7 @@ def _selector_of_owner(reference: OwnerReference, namespace: str, catalog: Catal
     owner = catalog.get(kind, reference.name, namespace) if kind is not None else None
     if owner is None:
         return EVERYTHING
-    try:
-        selector = compile_selector(owner.spec.selector)
-    except SelectorError:
-        return EVERYTHING
+    selector = selector_of_controller(owner.spec.selector)
     return EVERYTHING if selector.nothing else selector
 
 

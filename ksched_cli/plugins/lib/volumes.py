@@ -149,7 +149,8 @@ class AttachedVolumes:
         return found
 
     def note(self, row: int, free: int, needed: int) -> None:
-        self._keep()
+        if self._cluster.undo.recording:
+            self._cluster.undo.note(self._restore, self._noted.copy(), self._position)
         self._noted[:, row] = free, needed
 
     def at(self, nodes: NodeRows) -> Int64Column:
@@ -160,13 +161,8 @@ class AttachedVolumes:
         journal = self._cluster.journal
         if self._position == len(journal):
             return
-        self._keep()
         self._noted[:, journal[self._position :]] = 0
         self._position = len(journal)
-
-    def _keep(self) -> None:
-        if self._cluster.undo.recording:
-            self._cluster.undo.note(self._restore, self._noted.copy(), self._position)
 
     def _restore(self, noted: Int64Column, position: int) -> None:
         self._noted, self._position = noted, position

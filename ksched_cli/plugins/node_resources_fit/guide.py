@@ -90,10 +90,8 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
     for amount, where, index, container in choices:
         least = max(amount // _LEAST_SHARES.get(resource, _LEAST_SHARE), 1)
         less = amount - min(over, amount - least)
-        if less >= amount:
-            continue
         step = _lowered(resource, less, where, index, container)
-        if requests_of(patch_pod(pod, step), use_status=False).get(resource, 0) < total:
+        if less < amount and requests_of(patch_pod(pod, step), use_status=False).get(resource, 0) < total:
             yield step
 
 

@@ -194,16 +194,12 @@ def _skew_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) 
 
 
 def _key_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -> FieldPath:
-    """The first hard constraint whose label the node lacks, else the first hard one."""
+    """The first hard constraint whose label the node lacks; the first hard one if it is not known which these are."""
     missing = {each["topologyKey"] for each in detail.get("constraints", ()) if each["domain"] is None}
-    hard = [
-        (index, each.topology_key)
-        for index, each in enumerate(pod.spec.topology_spread_constraints)
-        if each.when_unsatisfiable != "ScheduleAnyway"
-    ]
-    chosen = next((index for index, key in hard if key in missing), hard[0][0] if hard else None)
-    path: FieldPath = ("spec", "topologySpreadConstraints")
-    return path if chosen is None else (*path, chosen, "topologyKey")
+    for index, each in enumerate(pod.spec.topology_spread_constraints):
+        if each.when_unsatisfiable != "ScheduleAnyway" and (not missing or each.topology_key in missing):
+            return ("spec", "topologySpreadConstraints", index, "topologyKey")
+    return ("spec", "topologySpreadConstraints")
 
 
 class PodTopologySpreadReasons(ReasonTable, plugins="PodTopologySpread"):
@@ -565,11 +561,7 @@ class PodTopologySpread(
         if domain == ABSENT:
             return found
         skew = int(each.counts[domain]) + int(each.matches_itself) - each.minimum
-        emptiest = [
-            column.values[value]
-            for value in np.nonzero(each.present & (each.counts == each.minimum))[0].tolist()
-            if value != ABSENT
-        ]
+        emptiest = [column.values[value] for value in np.nonzero(each.present & (each.counts == each.minimum))[0]]
         found |= {"matching": int(each.counts[domain]), "minimum": each.minimum, "emptiest": emptiest[:NAMED]}
         found |= {"skew": skew, "maxSkew": each.constraint.max_skew}
         if int(each.present.sum()) < each.constraint.min_domains:

@@ -458,7 +458,7 @@ class _Use:
         self.used = np.zeros(size, dtype=np.bool_)
 
     def score(self, line: Int64Column) -> Int64Column:
-        full = (self.capacity == 0) | (self.requested > self.capacity)
+        full = self.requested >= self.capacity
         percent = np.where(full, MAX_UTILIZATION, self.requested * MAX_UTILIZATION // np.maximum(self.capacity, 1))
         return np.where(self.used, line[percent], 0)
 

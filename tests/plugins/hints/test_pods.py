@@ -149,12 +149,16 @@ def spread(*constraints: Any) -> Any:
 ONE = spread(constraint(app="a"))
 TWO = spread(constraint(app="a"), constraint("rack", tier="x"))
 HONOUR, IGNORE = spread(constraint(taints="Honor", app="a")), spread(constraint(taints="Ignore", app="a"))
+MIXED = spread(constraint(taints="Ignore", app="a"), constraint("rack", taints="Honor", app="a"))
+TOLERANT = pod().toleration("x", "Exists")
 BAD = spread({**constraint(), "labelSelector": {"matchExpressions": [{"key": "a", "operator": "?"}]}})
 
 
 @pytest.mark.parametrize(
     CASE,
     [
+        case("it-tolerates-more-for-one", MIXED, OWN_TOLERATION, MIXED, TOLERANT, True),
+        case("its-label-changes-in-nothing", HONOUR, OWN_LABEL, pod(), pod(x="1"), False),
         case("a-counted-pod-comes", ONE, ASSIGNED_POD_ADD, None, placed(app="a"), True),
         case("another-pod-comes", ONE, ASSIGNED_POD_ADD, None, placed(app="b"), False),
         case("in-another-namespace", ONE, ASSIGNED_POD_ADD, None, placed("other", app="a"), False),

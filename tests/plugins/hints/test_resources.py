@@ -33,7 +33,14 @@ def other(**requests: Any) -> Any:
     return pod("q", **requests).on("n")
 
 
+def resized(allocated: str) -> Any:
+    """A pod that requests one core and still has so many."""
+    requests = {"requests": {"cpu": allocated}}
+    return other(cpu="1").status(containerStatuses=[{"name": "main", "resources": requests}])
+
+
 ONE = pod(cpu="1")
+RESOURCE = "example.com/gpu"
 GPU = pod(example_com__gpu=1)
 
 
@@ -46,6 +53,9 @@ GPU = pod(example_com__gpu=1)
         case("a-placed-pod-shrinks", ONE, SCALED, other(cpu="2"), other(cpu="1"), True),
         case("in-what-the-pod-does-not-want", ONE, SCALED, other(memory="2Gi"), other(memory="1Gi"), False),
         case("in-what-it-wants-none-of", pod(cpu="1", memory="0"), SCALED, other(memory="2"), other(memory="1"), False),
+        case("an-extended-resource-is-given-up", GPU, SCALED, other(example_com__gpu=1), other(), True),
+        case("in-what-neither-has", GPU, SCALED, other(cpu="2"), other(cpu="1"), False),
+        case("a-resize-is-done", ONE, SCALED, resized("2"), resized("1"), True),
         case("a-pending-pod-shrinks", ONE, OWN_SCALED, pod("q", cpu="2"), pod("q", cpu="1"), False),
         case("the-pod-itself-shrinks", ONE, OWN_SCALED, pod(cpu="2"), pod(cpu="1"), True),
         case("storage", pod(ephemeral_storage="1Gi"), SCALED, other(cpu="1"), other(), False),
@@ -71,7 +81,7 @@ def test_node_resources_fit(pod: Any, event: Any, old: Any, new: Any, expected: 
 
 
 EXTENDED = {"gates": "DRAExtendedResource=true"}
-BACKED = {**EXTENDED, "objects": [make_class("gpu", extendedResourceName="example.com/gpu")]}
+BACKED = {**EXTENDED, "objects": [make_class("gpu", extendedResourceName=RESOURCE)]}
 IMPLICIT = make_pod("p").requests(**{"deviceclass.resource.kubernetes.io__gpu": 1})
 IMPLICIT.data["spec"]["containers"][0]["resources"]["requests"] = {"deviceclass.resource.kubernetes.io/gpu": 1}
 
@@ -84,14 +94,14 @@ def device_class(resource: str | None = None, name: str = "gpu") -> Any:
     CASE,
     [
         case("no-resource-before-or-after", GPU, CLASS_UPDATE, device_class(), device_class(), False),
-        case("the-same-resource", GPU, CLASS_UPDATE, device_class("a.b/c"), device_class("a.b/c"), False),
+        case("the-same-resource", GPU, CLASS_UPDATE, device_class(RESOURCE), device_class(RESOURCE), False),
         case("a-class-comes-by-name", IMPLICIT, CLASS_ADD, None, device_class(), True),
         case("a-class-of-another-name", IMPLICIT, CLASS_ADD, None, device_class(name="fpga"), False),
         case("by-name-it-was-there-before", IMPLICIT, CLASS_UPDATE, device_class(), device_class("a.b/c"), False),
         case("a-class-for-another-resource", GPU, CLASS_ADD, None, device_class("a.b/c"), False),
-        case("a-class-for-the-resource", GPU, CLASS_ADD, None, device_class("example.com/gpu"), True),
-        case("a-class-gets-the-resource", GPU, CLASS_UPDATE, device_class(), device_class("example.com/gpu"), True),
-        case("a-class-loses-the-resource", GPU, CLASS_UPDATE, device_class("example.com/gpu"), device_class(), False),
+        case("a-class-for-the-resource", GPU, CLASS_ADD, None, device_class(RESOURCE), True),
+        case("a-class-gets-the-resource", GPU, CLASS_UPDATE, device_class(), device_class(RESOURCE), True),
+        case("a-class-loses-the-resource", GPU, CLASS_UPDATE, device_class(RESOURCE), device_class(), False),
     ],
 )
 def test_device_classes_for_extended_resources(
@@ -145,6 +155,8 @@ def taken(name: str = "mine") -> Any:
 
 
 OWN = {"objects": [claim()]}
+TWO = [{"name": "q", "resourceClaimName": "other"}, *REFERS]
+BOTH = {"objects": [claim("other"), claim()]}
 GENERATED_STATUS = {"resourceClaimStatuses": [{"name": "r", "resourceClaimName": "mine"}]}
 OWNED = claim(
     metadata={
@@ -160,6 +172,7 @@ OWNED = claim(
     [
         case("the-claim-comes", claiming(), CLAIM_ADD, None, claim(), True, **OWN),
         case("another-claim-comes", claiming(), CLAIM_ADD, None, claim("other"), False, **OWN),
+        case("one-of-its-claims-comes", claiming(references=TWO), CLAIM_ADD, None, claim(), True, **BOTH),
         case("the-pod-s-claim-is-still-missing", claiming(), CLAIM_ADD, None, claim("other"), False),
         case("another-claim-frees-devices", claiming(), CLAIM_UPDATE, taken("other"), claim("other"), True, **OWN),
         case("while-its-own-is-missing", claiming(), CLAIM_UPDATE, taken("other"), claim("other"), False),

@@ -117,6 +117,7 @@ NEBULOUS = with_volumes({"name": "v", "awsElasticBlockStore": {"volumeID": "vol-
         ),
         case("a-pending-pod-goes", MOUNTING, ASSIGNED_POD_DELETE, with_claims("x", pod="q"), None, False),
         case("its-claim-comes", MOUNTING, added(CLAIM), None, claim("data"), True),
+        case("one-of-its-claims-comes", with_claims("first", "data"), added(CLAIM), None, claim("data"), True),
         case("the-claim-of-its-ephemeral-volume", EPHEMERAL, added(CLAIM), None, SCRATCH, True),
         case("another-claim-comes", MOUNTING, added(CLAIM), None, claim("else"), False),
         case("a-claim-of-another-namespace", MOUNTING, added(CLAIM), None, ELSEWHERE, False),
@@ -163,6 +164,7 @@ def topologies(*values: str) -> Any:
 
 
 INLINE = with_volumes({"name": "v", "csi": {"driver": "csi.example"}})
+TWO_INLINE = with_volumes({"name": "a", "csi": {"driver": "other"}}, {"name": "v", "csi": {"driver": "csi.example"}})
 CAPACITY = "CSIStorageCapacity"
 
 
@@ -174,6 +176,7 @@ CAPACITY = "CSIStorageCapacity"
         case("the-claim-of-its-ephemeral-volume", EPHEMERAL, added(CLAIM), None, SCRATCH, True),
         case("another-claim-comes", MOUNTING, added(CLAIM), None, claim("else"), False),
         case("a-claim-of-another-namespace", MOUNTING, updated(CLAIM), ELSEWHERE, ELSEWHERE, False),
+        case("one-of-its-claims-comes", with_claims("first", "data"), added(CLAIM), None, claim("data"), True),
         case("a-class-comes", MOUNTING, added(CLASS), None, storage_class(), True),
         case("a-class-has-other-topologies", MOUNTING, updated(CLASS), topologies("a"), topologies("a", "b"), True),
         case(
@@ -205,6 +208,7 @@ CAPACITY = "CSIStorageCapacity"
             csi_driver(publishes=False),
             True,
         ),
+        case("one-of-two-drivers", TWO_INLINE, updated("CSIDriver"), csi_driver(), csi_driver(publishes=False), True),
         case("a-driver-publishes-now", INLINE, updated("CSIDriver"), csi_driver(publishes=False), csi_driver(), False),
         case("a-driver-is-as-before", INLINE, updated("CSIDriver"), csi_driver(), csi_driver(), False),
         case(
