@@ -129,15 +129,11 @@ def run(arguments: list[str]) -> int:
         for problem in mistake.problems:
             complain(str(problem))
         return mistake.exit_code
-    except (typer.Abort, KeyboardInterrupt):
-        shown.close()
+    except (typer.Abort, KeyboardInterrupt, Terminated) as ended:
         complain(shown.summary())
-        return INTERRUPTED
-    except Terminated:
-        shown.close()
-        complain(shown.summary())
-        # The signal, without a handler now, ends the process: its parent sees the same status as of other commands.
-        os.kill(os.getpid(), signal.SIGTERM)
+        if isinstance(ended, Terminated):
+            # The signal, without a handler now, ends the process: its parent sees the same status as of other commands.
+            os.kill(os.getpid(), signal.SIGTERM)
         return INTERRUPTED
     except BrokenPipeError:
         abandon_stdout()

@@ -140,10 +140,6 @@ class SweepOptions(Struct, frozen=True):
     ] = ""
 
 
-# Formats in which each row is written as soon as it is there.
-_ROWS = ("jsonl", "csv", "parquet")
-
-
 @app.callback()
 @takes_groups
 def sweep(
@@ -184,8 +180,6 @@ def sweep(
     file = files[0] if files else None
     found = simulator.sweep(file, workers=workers or 0, dask=dask, out=out, resume=resume, **words)
     _check_format(found, output)
-    if output not in _ROWS:
-        found.result()
     show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     result: Any = found.result()
     if wanted.curve:

@@ -83,9 +83,10 @@ def sliced(start: int | None, end: int | None, step: int | None) -> Step:
         first, last = (bound + length if bound < 0 else bound for bound in (start or 0, length if end is None else end))
         if first == last:
             return []
-        for index in (first, last - 1):
-            if not 0 <= index < length:
-                raise TemplateError(f"array index out of bounds: index {index}, length {length}")
+        begins_within = 0 <= first < length
+        if not begins_within or not 0 <= last <= length:
+            index = last - 1 if begins_within else first
+            raise TemplateError(f"array index out of bounds: index {index}, length {length}")
         if first > last:
             raise TemplateError(f"starting index {first} is greater than ending index {last}")
         if step is not None and step <= 0:

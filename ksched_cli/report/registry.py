@@ -25,7 +25,7 @@ from typing import Any, TextIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import UsageError, counted
 from ksched_cli.report.visible import NO_NODES, ShownNodes
 
 # The order in which formats are listed, and what each is for; other formats follow by name.
@@ -224,7 +224,7 @@ class NotebookDisplay:
         out = PlainText()
         render(result, out, RenderOptions("table", width=_WIDTH))
         lines = out.getvalue().rstrip("\n").split("\n")
-        more = [f"… and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
+        more = [f"… and {counted(len(lines) - _MOST_LINES, 'more line')}"] if len(lines) > _MOST_LINES else []
         return "\n".join([*lines[:_MOST_LINES], *more])
 
     def html(self, result: object) -> str:

@@ -253,7 +253,8 @@ def test_a_bug_is_told_without_a_traceback(ksched: Ksched, monkeypatch: pytest.M
 
     monkeypatch.setattr("ksched_cli.wiring.load_input", broken)
     monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
-    assert "a bug in ksched: ZeroDivisionError: oops" in ksched("demo", code=2).err
+    said = "ksched: a bug in ksched: ZeroDivisionError: oops\nksched: set KSCHED_TRACEBACK=1 to see where, and please report it\n"
+    assert ksched("demo", code=2).err == said
 
 
 @pytest.mark.parametrize(
@@ -293,7 +294,10 @@ def test_a_closed_pipe_is_not_an_error() -> None:
 def test_colours_only_where_they_are_wanted(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[" not in ksched("demo").out
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[" in ksched("demo").out
+    # Set first, so that the value of --no-color is taken back at the end.
+    monkeypatch.setenv("NO_COLOR", "")
+    assert "\x1b[31m" in ksched("demo").out
+    assert "\x1b[31m" not in ksched("demo", "--no-color").out
 
 
 class PrefersShortNames(ScorePlugin[None]):
@@ -429,6 +433,6 @@ def test_a_terminated_command_ends_by_the_signal(ksched: Ksched, monkeypatch: py
     sent: list[object] = []
     monkeypatch.setattr("ksched_cli.cli.version.version", Mock(side_effect=Terminated))
     monkeypatch.setattr(os, "kill", lambda *signalled: sent.append(signalled))
-    ksched("version", code=130)
+    assert ksched("version", code=130).err == "ksched: interrupted before the first result\n"
     assert sent == [(os.getpid(), signal.SIGTERM)]
     assert Terminated().code == 143

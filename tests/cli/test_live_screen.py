@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import queue
@@ -92,6 +93,7 @@ def test_keys(sent: bytes, keys: list[str]) -> None:
         pytest.param(["/", *"web"], ["web-0", "web-1", "web-2"], id="by a word of the name"),
         pytest.param(["/", *"quota"], ["held-0"], id="by a word of the cause"),
         pytest.param(["/", *"webq", "delete", "enter", "s"], ["web-0", "web-1", "web-2"], id="a letter taken back"),
+        pytest.param(["/", *"web-1q", "delete"], ["web-1"], id="one letter taken back"),
         pytest.param(["/", *"q"], ["held-0"], id="q is a letter of a filter"),
         pytest.param(["/", *"web", "enter", "escape"], ["big-0", "held-0", "web-0", "web-1", "web-2"], id="no filter"),
         pytest.param(["/", *"none"], [], id="nothing has the word"),
@@ -108,8 +110,19 @@ def test_the_chosen_pod_stays_chosen() -> None:
     assert state.shown.chosen == "default/web-0"
     assert press(state, "s").shown.chosen == "default/web-0"
     assert press(state, "/", *"web-1").shown.chosen == "default/web-1"
+    # A filter without the chosen pod chooses the first pod that it shows.
+    assert press(state, "/", *"held").shown.chosen == "default/held-0"
+    assert press(state, "/", *"web", "escape").shown.chosen == "default/web-0"
+    assert press(state, "/", *"web", "enter", "escape").shown.chosen == "default/web-0"
     assert press(state, *["j"] * 9).shown.chosen == "default/web-2"
     assert press(state, "page up").shown.chosen == "default/big-0"
+    assert press(state, "x", "left").shown.chosen == "default/web-0"
+    long = ScreenState(shown(40))
+    for key, row in {"j": 1, "down": 1, "page down": 10, " ": 10}.items():
+        assert press(long, key).shown.chosen == long.shown.pods[row].pod
+    bottom = press(long, *[" "] * 5)
+    for key, row in {"k": -2, "up": -2, "page up": -11}.items():
+        assert press(bottom, key).shown.chosen == long.shown.pods[row].pod
     assert state.shown.after(moment(pods=1), NOW).chosen == "default/web-0"
     assert press(state, "j", "j").shown.after(moment(pods=1), NOW).chosen == "default/big-0"
     assert press(state, "q").ended
@@ -321,6 +334,29 @@ def test_no_screen_opens_without_a_cluster(monkeypatch: pytest.MonkeyPatch, ksch
     monkeypatch.setattr(live_screen, "can_show", lambda: True)
     monkeypatch.setattr(live_screen, "Screen", None)
     assert ksched("watch", code=3).err == "ksched: no cluster\n"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "stdout", "term", "shows"),
+    [
+        pytest.param(True, True, "xterm", True, id="a terminal"),
+        pytest.param(False, True, "xterm", False, id="nobody types"),
+        pytest.param(True, False, "xterm", False, id="nobody reads"),
+        pytest.param(True, True, "dumb", False, id="a dumb terminal"),
+    ],
+)
+def test_who_gets_a_screen(stdin: bool, stdout: bool, term: str, shows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("termios")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", term)
+    for name, is_terminal in {"stdin": stdin, "stdout": stdout}.items():
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        monkeypatch.setattr(f"sys.{name}", stream)
+    shown = live_screen.can_show()
+    monkeypatch.undo()
+    assert shown is shows
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,8 @@ def test_a_baseline_lets_an_old_repository_start(capsys: pytest.CaptureFixture[s
     assert "2 findings are in the baseline b.json" in capsys.readouterr().err
     entries = json.loads(Path("b.json").read_text())["findings"]
     assert [each["object"] for each in entries] == ["Deployment default/web", "Widget w"]
+    # People read the differences of the file.
+    assert Path("b.json").read_text().startswith('{\n  "apiVersion": "ksched/v1",\n')
     assert check(deployment(), widget, options=("--baseline", "b.json")) == 0
     document = json.loads(capsys.readouterr().out)
     assert sorted((each["code"], each["ignoredBy"]) for each in document["ignored"]) == [
@@ -180,3 +182,42 @@ def test_a_baseline_is_renewed_with_the_findings_that_it_accepts(capsys: pytest.
     capsys.readouterr()
     entries = json.loads(Path("b.json").read_text())["findings"]
     assert [(each["object"], each["code"]) for each in entries] == [("Deployment default/web", "KS102")]
+
+
+@pytest.mark.parametrize(
+    ("options", "output", "code", "said"),
+    [
+        pytest.param(
+            ("--write-baseline", "none/b.json"), "json", 2, "ksched: --write-baseline none/b.json: no such file or directory\n",
+            id="a baseline",
+        ),
+        pytest.param(
+            (), "github", 1, "ksched: warning: cannot write the step summary none/s.md: no such file or directory\n",
+            id="a step summary",
+        ),
+    ],
+)  # fmt: skip
+def test_files_that_cannot_be_written(
+    options: tuple[str, ...],
+    output: str,
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/s.md")
+    assert check(deployment(), options=options, output=output) == code
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("output", "begins"),
+    [("table", ""), ("wide", ""), ("json", '{\n  "apiVersion"'), ("markdown", "### ksched check: ")],
+)
+def test_a_check_that_is_not_run_has_a_document_for_programs(
+    output: str, begins: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", "--from", "none.json", "-f", "none.json", "-o", output]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("ksched: none.json: ")
+    assert shown.out[: max(len(begins), 1)] == begins

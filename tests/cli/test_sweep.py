@@ -244,6 +244,21 @@ def test_the_worst_variants_are_kept_in_full(tmp_path: Path, capsys: pytest.Capt
     assert stored == kept
 
 
+def test_what_is_written_beside_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Variants are kept on request only, and once more over those of an earlier run."""
+    arguments = ["--fail", "node", "--from", SHOP, "--workers", "1", "--out", str(tmp_path)]
+    shown([*arguments], capsys, 1)
+    assert not (tmp_path / "worst").exists()
+    texts = []
+    for _ in range(2):
+        shown([*arguments, "--resume", "--keep", "worst=1"], capsys, 1)
+        (kept,) = (tmp_path / "worst").iterdir()
+        texts.append(kept.read_text())
+    assert texts[0] == texts[1]
+    assert texts[0].startswith('{\n  "apiVersion": ')
+    assert "west-2" in shown(["--fail", "node", "--from", SHOP, "--keep", "worst=1"], capsys, 1)
+
+
 @pytest.mark.parametrize("keep", ["worst", "worst=x", "best=3"])
 def test_what_can_be_kept(keep: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sweep", "--from", SHOP, "--fail", "node", "--keep", keep]) == 2

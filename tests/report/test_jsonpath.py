@@ -50,6 +50,8 @@ DOC = {
         pytest.param("{.pods[1:].pod}", "shop/db dev/job", id="slice to the end"),
         pytest.param("{.pods[:1].pod}", "shop/web", id="slice from the beginning"),
         pytest.param("{.pods[::2].pod}", "shop/web dev/job", id="every other"),
+        pytest.param("{.pods[::1].pod}", "shop/web shop/db dev/job", id="each one"),
+        pytest.param("{.pods[-3:3].pod}", "shop/web shop/db dev/job", id="from the first, counted from the end"),
         pytest.param("{.pods[-2:].pod}", "shop/db dev/job", id="the last two"),
         pytest.param("{.pods[0:-1].pod}", "shop/web shop/db", id="all but the last"),
         pytest.param("{.pods[1:1].pod}", "", id="an empty slice"),
@@ -89,6 +91,12 @@ def test_templates(template: str, expected: str) -> None:
     assert JSONPath(template).render(DOC) == expected
 
 
+def test_descent_leaves_out_what_is_empty_and_numbers() -> None:
+    document = {"a": {"n": 1}, "b": "x", "c": {}, "d": [True, 2], "e": ""}
+    assert JSONPath("{..}").find(document) == [document, {"n": 1}, "x", [True, 2]]
+    assert JSONPath("{..n}").render(document) == "1"
+
+
 @pytest.mark.parametrize("template", ["{}", "{ }", "{@}", "{$}"])
 def test_a_template_without_steps_is_the_whole_document(template: str) -> None:
     assert json.loads(JSONPath(template).render(DOC)) == DOC
@@ -103,6 +111,7 @@ def test_a_template_without_steps_is_the_whole_document(template: str) -> None:
         pytest.param("{end}", "not in range, nothing to end", id="end without range"),
         pytest.param("{range .a}{end}{end}", "not in range, nothing to end", id="one end too many"),
         pytest.param("{.....a}", "invalid multiple recursive descent", id="descent twice"),
+        pytest.param("{.a.....b}", "invalid multiple recursive descent", id="descent twice, further down"),
         pytest.param("{.pods[}", "unterminated array", id="no closing bracket"),
         pytest.param("{.pods[x]}", "invalid array index x", id="an index that is none"),
         pytest.param("{.pods[]}", "invalid array index", id="no index"),
@@ -131,11 +140,16 @@ def test_templates_that_mean_nothing(template: str, message: str) -> None:
         pytest.param("{.stats[0]}", "map is not array or slice", id="an index into an object"),
         pytest.param("{.pods[7]}", "array index out of bounds: index 7, length 3", id="beyond the end"),
         pytest.param("{.pods[0:9]}", "array index out of bounds: index 8, length 3", id="a slice beyond the end"),
+        pytest.param("{.pods[3:1]}", "array index out of bounds: index 3, length 3", id="a slice that begins at the end"),
+        pytest.param("{.pods[-4:1]}", "array index out of bounds: index -1, length 3", id="a slice from before the first"),
+        pytest.param("{.pods[0:-4]}", "array index out of bounds: index -2, length 3", id="a slice to before the first"),
+        pytest.param("{.pods[2:0]}", "starting index 2 is greater than ending index 0", id="a slice that ends before the first"),
         pytest.param("{.pods[2:1]}", "starting index 2 is greater than ending index 1", id="a slice the wrong way"),
         pytest.param("{.pods[0:2:0]}", "step must be > 0", id="a step of nothing"),
         pytest.param("{.kind[?(@.a)]}", "string is not array or slice and cannot be filtered", id="a filter of a word"),
         pytest.param('{.pods[?(@.tried=="3")]}', "incompatible types for comparison: number and string", id="a number and a word"),
         pytest.param("{.pods[?(@.ok<true)]}", "invalid type for comparison: bool", id="less than true"),
+        pytest.param("{.pods[?(@.failures[*].nodes==1)]}", "can only compare one element at a time", id="two at once"),
         pytest.param("{.pods[?(@.*==1)]}", "can only compare one element at a time", id="many at once"),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 
 from ksched_cli import Simulator
 from ksched_cli.plan.overview import ClusterOverview
-from ksched_cli.report.registry import RenderOptions, view_of
+from ksched_cli.report.registry import NotebookDisplay, RenderOptions, view_of
 from ksched_cli.report.sinks.terminal import write_view
 from ksched_cli.simulator import RunOptions
 from tests.builders import make_node, make_pod
@@ -24,7 +24,7 @@ DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 WEB = str(ROOT / "fixtures" / "check" / "deploy" / "web.yaml")
 SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
 HOST = "kubernetes.io/hostname"
-NODES = {"names": ["n"], "zones": [""]}
+NODES = {"names": ["n"], "zones": [""], "cordoned": [], "resources": {}}
 RESULTS: dict[str, Callable[[], Any]] = {
     "Simulator": lambda: Simulator.load(DEMO),
     "Simulation": lambda: Simulator.load(DEMO).run(),
@@ -59,9 +59,7 @@ def test_a_result_shows_itself(name: str) -> None:
     assert all(len(line) <= 100 for line in text.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("pods", "last"), [(37, None), (38, "… and 1 more lines"), (39, "… and 2 more lines")], ids=str
-)
+@pytest.mark.parametrize(("pods", "last"), [(37, None), (38, "… and 1 more line"), (39, "… and 2 more lines")], ids=str)
 def test_a_long_table_is_cut(pods: int, last: str | None) -> None:
     """After 40 lines, three of them above the first pod."""
     names = [f"n-{number}" for number in range(pods)]
@@ -85,6 +83,14 @@ def test_the_verdict_of_a_cluster(running: int, waiting: int, first: str) -> Non
     pods = [make_pod(f"run-{number}").on("n").doc() for number in range(running)]
     pods += [make_pod(f"wait-{number}").doc() for number in range(waiting)]
     assert first in Simulator.load(make_node("n").doc(), *pods)._repr_html_()
+
+
+@pytest.mark.parametrize(("pods", "more"), [(5, ""), (6, "and 1 more row"), (1007, "and 1,002 more rows")], ids=str)
+def test_a_notebook_shows_five_rows(pods: int, more: str) -> None:
+    found = ClusterOverview(pending=tuple(map(str, range(pods))), running=0, node_table=NODES, coverage={})
+    shown = NotebookDisplay().html(found)
+    assert shown.count("<tr><td") == 5
+    assert re.findall("and .* more rows?", shown) == ([more] if more else [])
 
 
 def test_a_cluster_lists_twenty_pending_pods() -> None:

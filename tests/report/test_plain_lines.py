@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.report import console as module
-from ksched_cli.report.console import Column, Grid, make_console
+from ksched_cli.report.console import Column, Grid, make_console, wrapped_words
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.folding import brief_message
+from ksched_cli.report.sinks.lines import write_json_line, write_lines
 
 cells = st.text("ab é漢 \\x1b-", max_size=14)
 
@@ -51,6 +54,49 @@ def test_lines_are_those_of_rich(shown: Any, width: int) -> None:
         patch.setattr(module._Console, "_plain_lines", lambda *arguments: None)
         by_rich = printed(shown, width)
     assert printed(shown, width) == by_rich
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("aaaa bb", 4, ["aaaa", "bb"]),
+        ("aaaaaaaaaa bb", 4, ["aaaa", "aaaa", "aa", "bb"]),
+        ("aaaaaaaaaa b", 4, ["aaaa", "aaaa", "aa b"]),
+        ("a bbbbbbbbb c", 4, ["a", "bbbb", "bbbb", "b c"]),
+        ("aaaa aaaa", 9, ["aaaa aaaa"]),
+    ],
+)
+def test_a_word_that_is_wider_than_a_line_is_cut(text: str, width: int, lines: list[str]) -> None:
+    assert wrapped_words(text, width) == lines
+
+
+@given(st.text("ab  -/", min_size=1, max_size=60).filter(lambda text: text[0] != " "), st.integers(1, 12))
+@settings(deadline=None)
+def test_words_are_wrapped_as_rich_wraps_them(text: str, width: int) -> None:
+    wrapped = Text(text).wrap(Console(width=width), width)
+    assert wrapped_words(text, width) == [line.plain.rstrip() for line in wrapped]
+
+
+class Pipe(io.StringIO):
+    """Counts the lines that a reader has after each flush."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[int] = []
+
+    def flush(self) -> None:
+        self.seen.append(len(self.getvalue().splitlines()))
+
+
+def test_a_reader_has_each_line_at_once() -> None:
+    rows: Any = [{"variant": number} for number in range(3)]
+    pipe = Pipe()
+    write_lines(rows, pipe, RenderOptions("jsonl"))
+    assert (pipe.seen, pipe.getvalue()) == ([1, 2, 3], '{"variant":0}\n{"variant":1}\n{"variant":2}\n')
+    pipe = Pipe()
+    for row in rows[:2]:
+        write_json_line(row, pipe)
+    assert (pipe.seen, pipe.getvalue()) == ([1, 2], '{"variant": 0}\n{"variant": 1}\n')
 
 
 def test_an_empty_line_is_an_empty_line() -> None:

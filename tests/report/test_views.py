@@ -16,6 +16,7 @@ from ksched_cli.report.sinks.html import Provenance, page_html, provenance
 from ksched_cli.report.sinks.page import page_of
 from ksched_cli.report.sinks.svg import write_svg
 from ksched_cli.report.view.model import View
+from ksched_cli.report.view.shared import zone_bars
 from tests.cli.transcripts import same_as_golden
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
@@ -143,3 +144,11 @@ def test_a_terminal_shows_the_first_of_a_long_list(document: str, key: str, most
         parent[last] = [entry(at) for at in range(number)]
         shown = written(terminal.write_view, stored_view(found), RenderOptions("table", width=300))
         assert (f"and 1 more {more} (-o wide shows all)" in shown) is (number > most)
+
+
+@pytest.mark.parametrize(("zones", "shown"), [(0, False), (1, False), (2, True), (40, True), (41, False)], ids=str)
+def test_a_page_has_bars_of_up_to_forty_zones(zones: int, shown: bool) -> None:
+    amounts = {side: [1000] * zones for side in ("allocatable", "before", "after")}
+    names = [f"z-{number}" for number in range(zones)]
+    table = {"names": names, "zones": names, "resources": {"cpu": amounts, "memory": amounts}}
+    assert (zone_bars(table).content is not None) is shown

@@ -12,7 +12,10 @@ from msgspec.structs import replace
 from ksched_cli.plan.watch import Answer, Kind, Moment, News
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks import terminal
+from ksched_cli.report.sinks.screen import listed
+from ksched_cli.report.view.model import Line, Lines, Section, Table, View, columns
 from ksched_cli.report.view.watch import (
+    MARK,
     WatchedCluster,
     WatchedPod,
     WatchScreen,
@@ -181,3 +184,40 @@ def test_the_fullest_nodes() -> None:
         ("n-2", ((0.0, 0.0),) * 3),
     ]
     assert screen.cluster.zones["n-5"] == "z"
+
+
+@pytest.mark.parametrize(
+    ("pods", "chosen", "sizes", "height", "lines"),
+    [
+        pytest.param(3, 1, (2,), 9, "head:all _ POD p0 >p1 p2 _ a0 a1", id="room for all"),
+        pytest.param(3, 1, (2,), 8, "head:all _ POD p0 >p1 p2 _ a0", id="a section that is cut"),
+        pytest.param(3, 1, (2,), 7, "head:all _ POD p0 >p1 p2", id="no empty line without a line below"),
+        pytest.param(10, 4, (3,), 17, "head:all _ POD p0 p1 p2 p3 >p4 p5 p6 p7 p8 p9 _ a0 a1 a2", id="a list that just fits"),
+        pytest.param(11, 4, (3,), 17, "head:all _ POD p0 p1 p2 p3 >p4 p5 p6 p7 p8 and2more _ a0 a1 a2", id="a row too many"),
+        pytest.param(20, 0, (3,), 12, "head:all _ POD >p0 p1 p2 p3 and16more _ a0 a1 a2", id="the first is chosen"),
+        pytest.param(20, 10, (3,), 12, "head:all _ POD p8 p9 >p10 p11 and16more _ a0 a1 a2", id="one between is chosen"),
+        pytest.param(20, 19, (3,), 12, "head:all _ POD p16 p17 p18 >p19 and16more _ a0 a1 a2", id="the last is chosen"),
+        pytest.param(20, -1, (3,), 12, "head:all _ POD p0 p1 p2 p3 and16more _ a0 a1 a2", id="none is chosen"),
+        pytest.param(20, 10, (1,), 8, "head:all _ POD p9 >p10 p11 and17more", id="the list has six lines"),
+        pytest.param(
+            20, 10, (2, 9, 2), 24,
+            "head:all _ POD p6 p7 p8 p9 >p10 p11 p12 p13 and12more _ a0 a1 _ b0 b1 b2 b3 b4 _ c0 c1",
+            id="half for the list, and short sections whole",
+        ),
+        pytest.param(
+            20, 10, (9, 2, 9), 24,
+            "head:all _ POD p6 p7 p8 p9 >p10 p11 p12 p13 and12more _ a0 a1 a2 _ b0 b1 _ c0 c1 c2 c3",
+            id="long sections share what is left",
+        ),
+        pytest.param(20, 10, (1, 1, 9), 11, "head:all _ POD p9 >p10 p11 and17more _ b0 _ c0", id="a section without room"),
+        pytest.param(4, 0, (9, 9, 9), 16, "head:all _ POD >p0 p1 p2 p3 _ a0 a1 _ b0 b1 _ c0 c1", id="a short list"),
+    ],
+)  # fmt: skip
+def test_the_lines_of_a_list(pods: int, chosen: int, sizes: tuple[int, ...], height: int, lines: str) -> None:
+    """A list of pods above sections of so many sentences, in so many lines; `_` is an empty line."""
+    rows = [(MARK if number == chosen else " ", f"p{number}") for number in range(pods)]
+    sections = [Section("pods", "Pods", Table(columns(": text; Pod"), rows, few=pods))]
+    for name, size in zip("abc", sizes, strict=False):
+        sections.append(Section(name, name, Lines([Line(f"{name}{number}") for number in range(size)])))
+    found = listed(View("watch", "head", "all", "good", sections=sections), MARK, 40, height, RenderOptions())
+    assert ["".join(line.plain.split()) or "_" for line in found] == lines.split()

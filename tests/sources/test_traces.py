@@ -149,6 +149,13 @@ def test_the_command_makes_a_cluster_that_simulate_reads(tmp_path: Path, capsys:
     assert [each["result"] for each in json.loads(capsys.readouterr().out)["pods"]] == ["scheduled", "scheduled"]
 
 
+def test_a_table_of_the_trace_is_not_overwritten(tmp_path: Path, ksched: Ksched) -> None:
+    nodes, pods = tables(tmp_path)
+    for path in (nodes, pods):
+        assert path in ksched("trace", nodes, pods, "-o", path, code=2).err
+    assert (Path(nodes).read_text(), Path(pods).read_text()) == (NODES, PODS)
+
+
 def published(folder: Path) -> str:
     """A folder as the trace of 2023 is published."""
     (folder / "csv").mkdir()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 from msgspec import Struct
 
 from ksched_cli import __version__
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, counted
 from ksched_cli.report.registry import RenderOptions, stored_view
 from ksched_cli.report.sinks.page import Page, converted, first_rows, page_of
 from ksched_cli.report.sinks.svg import chart_svg
@@ -110,7 +110,8 @@ def fragment_html(document: Mapping[str, Any]) -> str:
     page = page_of_document(document)
     heads, rows, left = first_rows(page, _ROWS)
     template = templates().get_template("fragment.html.j2")
-    return template.render(page=page, heads=heads, rows=rows, left=left, whole=page_html(document))
+    more = counted(left, "more row") if left else ""
+    return template.render(page=page, heads=heads, rows=rows, left=more, whole=page_html(document))
 
 
 # A stored document
