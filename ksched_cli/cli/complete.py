@@ -105,7 +105,7 @@ def _read(words: Sequence[str], command: Any) -> _Typed:
         if option is not None and equals:
             given += [(name, value) for name in option.opts]
         elif option is not None:
-            waiting = None if getattr(option, "is_flag", False) else option
+            waiting = None if option.is_flag else option
         else:
             command = getattr(command, "commands", {}).get(word, command)
     return _Typed(command, tuple(given), waiting)

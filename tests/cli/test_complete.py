@@ -13,11 +13,12 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import ROOT
-from tests.lanes import sampled
 
 DUMP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 NODES = ["east-1", "east-2", "west-1", "west-2"]
 EKS = ["--from", str(ROOT / "fixtures" / "clusters" / "eks.yaml")]
+SMALL = ["--from", str(ROOT / "fixtures" / "clusters" / "fleet.yaml")]
+WEB = [f"web-7c9d-{each * 5}" for each in "abc"]
 SCRIPT = ROOT / "completions" / "kubectl_complete-ksched"
 
 
@@ -31,62 +32,66 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
 
 @pytest.mark.parametrize(
     ("words", "candidates", "directive"),
-    sampled(
-        [
-            pytest.param(["simu"], ["simulate"], ":4", id="a command"),
-            pytest.param(["config", "v"], ["view", "validate"], ":4", id="a subcommand"),
-            pytest.param(["config", ""], ["view", "validate", "migrate", "schema"], ":4", id="all subcommands"),
-            pytest.param(["simulate", "--tie-"], ["--tie-break"], ":4", id="an option"),
-            pytest.param(["simulate", "--tie-break", ""], ["name", "random"], ":4", id="its values"),
-            pytest.param(
-                ["simulate", "--tie-break=r"], ["--tie-break=random"], ":4", id="its value after an equals sign"
-            ),
-            pytest.param(["simulate", "--from", "x"], [], ":0", id="files"),
-            pytest.param(["completion", "z"], ["zsh"], ":4", id="an argument"),
-            pytest.param(["drain", "--from", DUMP, ""], NODES, ":4", id="nodes"),
-            pytest.param(["drain", "--from", DUMP, "w"], NODES[2:], ":4", id="nodes that begin so"),
-            pytest.param(["drain", "east-1", f"--from={DUMP}", "w"], NODES[2:], ":4", id="one more node"),
-            pytest.param(
-                ["drain", "--from", DUMP, "--each", ""], ["node", "zone"], ":4", id="not where a value is due"
-            ),
-            pytest.param(["simulate", "--from", DUMP, "--cordon", "e"], NODES[:2], ":4", id="a node for an option"),
-            pytest.param(["simulate", "--from", DUMP, "--taint", "e"], NODES[:2], ":4", id="a node that more follows"),
-            pytest.param(["simulate", "--from", DUMP, "-n", ""], ["kube-system", "shop"], ":4", id="namespaces"),
-            pytest.param(
-                ["simulate", "--from", DUMP, "--namespace=s"], ["--namespace=shop"], ":4", id="a namespace, long"
-            ),
-            pytest.param(["drain", ""], [], ":4", id="no dump, no names"),
-            pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":4", id="a dump that is not there"),
-            pytest.param(["drain", "--from", "-", ""], [], ":4", id="stdin is not read"),
-            pytest.param(["drain", "--from", "live", ""], [], ":4", id="no cluster is asked"),
-            pytest.param(["simulate", "--seed", ""], [], ":4", id="no files for a number"),
-            pytest.param(["check", ""], [], ":0", id="files for manifests"),
-            pytest.param(["simulate", "--kube-version", "1.36"], ["1.36"], ":4", id="a minor"),
-            pytest.param(
-                ["simulate", *EKS, "--scale", "deployment/w"], ["deployment/web="], ":6", id="a workload to scale"
-            ),
-            pytest.param(["simulate", *EKS, "--delete", "statefulset/"], ["statefulset/db"], ":4", id="a workload"),
-            pytest.param(["explain", *EKS, "fraud"], ["fraud-scan"], ":4", id="a pod without its namespace"),
-            pytest.param(["explain", *EKS, "shop/fraud"], ["shop/fraud-scan"], ":4", id="a pod with its namespace"),
-            pytest.param(
-                ["explain", *EKS, "deployment/check"], ["deployment/checkout"], ":4", id="a workload to explain"
-            ),
-            pytest.param(["explain", *EKS, "-n", "data", "db-"], ["db-0", "db-1", "db-2"], ":4", id="pods of -n"),
-            pytest.param(
-                ["explain", *EKS, "-n", "data", "-n", "shop", "deployment/"],
-                ["deployment/api", "deployment/cart", "deployment/checkout", "deployment/search", "deployment/web"],
-                ":4",
-                id="workloads of the last -n",
-            ),
-            pytest.param(["help", "edi"], ["edits"], ":4", id="a page"),
-            pytest.param([], None, ":4", id="nothing typed at all"),
-            pytest.param(
-                ["--typing=", "drain", "--from", DUMP], NODES, ":4", id="an empty word that a shell would drop"
-            ),
-            pytest.param(["--typing=e", "drain", "--from", DUMP], NODES[:2], ":4", id="the last word first"),
-        ],
-        2,
-    ),
+    [
+        pytest.param(["simu"], ["simulate"], ":4", id="a command"),
+        pytest.param(["config", "v"], ["view", "validate"], ":4", id="a subcommand"),
+        pytest.param(["config", ""], ["view", "validate", "migrate", "schema"], ":4", id="all subcommands"),
+        pytest.param(["simulate", "--tie-"], ["--tie-break"], ":4", id="an option"),
+        pytest.param(["simulate", "--tie-break", ""], ["name", "random"], ":4", id="its values"),
+        pytest.param(["simulate", "--tie-break=r"], ["--tie-break=random"], ":4", id="its value after an equals sign"),
+        pytest.param(["simulate", "--from", "x"], [], ":0", id="files"),
+        pytest.param(["completion", "z"], ["zsh"], ":4", id="an argument"),
+        pytest.param(["drain", "--from", DUMP, ""], NODES, ":4", id="nodes"),
+        pytest.param(["drain", "--from", DUMP, "w"], NODES[2:], ":4", id="nodes that begin so"),
+        pytest.param(["drain", "east-1", f"--from={DUMP}", "w"], NODES[2:], ":4", id="one more node"),
+        pytest.param(["drain", "--from", DUMP, "--each", ""], ["node", "zone"], ":4", id="not where a value is due"),
+        pytest.param(["simulate", "--from", DUMP, "--cordon", "e"], NODES[:2], ":4", id="a node for an option"),
+        pytest.param(["simulate", "--from", DUMP, "--taint", "e"], NODES[:2], ":4", id="a node that more follows"),
+        pytest.param(["simulate", "--from", DUMP, "-n", ""], ["kube-system", "shop"], ":4", id="namespaces"),
+        pytest.param(["simulate", "--from", DUMP, "--namespace=s"], ["--namespace=shop"], ":4", id="a namespace, long"),
+        pytest.param(["drain", ""], [], ":4", id="no dump, no names"),
+        pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":4", id="a dump that is not there"),
+        pytest.param(["drain", "--from", "-", ""], [], ":4", id="stdin is not read"),
+        pytest.param(["drain", "--from", "live", ""], [], ":4", id="no cluster is asked"),
+        pytest.param(["simulate", "--seed", ""], [], ":4", id="no files for a number"),
+        pytest.param(["check", ""], [], ":0", id="files for manifests"),
+        pytest.param(["simulate", "--kube-version", "1.36"], ["1.36"], ":4", id="a minor"),
+        pytest.param(
+            ["simulate", *EKS, "--scale", "deployment/w"], ["deployment/web="], ":6", id="a workload to scale"
+        ),
+        pytest.param(["simulate", *EKS, "--delete", "statefulset/"], ["statefulset/db"], ":4", id="a workload"),
+        pytest.param(["explain", *EKS, "fraud"], ["fraud-scan"], ":4", id="a pod without its namespace"),
+        pytest.param(["explain", *EKS, "shop/fraud"], ["shop/fraud-scan"], ":4", id="a pod with its namespace"),
+        pytest.param(["explain", *EKS, "deployment/check"], ["deployment/checkout"], ":4", id="a workload to explain"),
+        pytest.param(["explain", *EKS, "-n", "data", "db-"], ["db-0", "db-1", "db-2"], ":4", id="pods of -n"),
+        pytest.param(
+            ["explain", *EKS, "-n", "data", "-n", "shop", "deployment/"],
+            ["deployment/api", "deployment/cart", "deployment/checkout", "deployment/search", "deployment/web"],
+            ":4",
+            id="workloads of the last -n",
+        ),
+        pytest.param(["simulate", "--hel"], ["--helm", "--help"], ":4", id="the option of the help"),
+        pytest.param(["simulate", "-h"], ["-h"], ":4", id="its short form"),
+        pytest.param(
+            ["explain", *SMALL, ""],
+            [
+                "infra/logs-east1",
+                "infra/logs-east2",
+                "infra/logs-west1",
+                "shop/debug",
+                *(f"shop/{each}" for each in WEB),
+                "deployment/web",
+                "daemonset/logs",
+            ],
+            ":4",
+            id="pods with their namespaces, and workloads",
+        ),
+        pytest.param(["explain", *SMALL, "web"], WEB, ":4", id="pods where no namespace begins so"),
+        pytest.param(["help", "edi"], ["edits"], ":4", id="a page"),
+        pytest.param([], None, ":4", id="nothing typed at all"),
+        pytest.param(["--typing=", "drain", "--from", DUMP], NODES, ":4", id="an empty word that a shell would drop"),
+        pytest.param(["--typing=e", "drain", "--from", DUMP], NODES[:2], ":4", id="the last word first"),
+    ],
 )
 def test_what_is_offered(
     words: list[str], candidates: list[str] | None, directive: str, capsys: pytest.CaptureFixture[str]
@@ -104,6 +109,18 @@ def test_options_and_commands_have_descriptions(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "--exit-zero\tExit with 0 although some pod does not fit\n:4\n"
     run(["__complete", "simul"])
     assert capsys.readouterr().out == "simulate\tPlace every pending pod and show why\n:4\n"
+
+
+def test_a_value_has_the_description_of_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["__complete", "simulate", "--tie-break=r"])
+    assert capsys.readouterr().out == "--tie-break=random\tWhich of several best nodes is taken\n:4\n"
+
+
+def test_a_pod_that_is_called_like_a_namespace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names without namespaces are offered where no namespace begins with what is typed."""
+    dump = write_list(tmp_path / "c.json", make_pod("web", "shop").doc(), make_pod("shop-1", "data").doc())
+    assert offered(capsys, "explain", "--from", dump, "shop") == (["shop/web"], ":4")
+    assert offered(capsys, "explain", "--from", dump, "shop-") == (["shop-1"], ":4")
 
 
 def test_a_lone_dash_offers_whole_names(capsys: pytest.CaptureFixture[str]) -> None:

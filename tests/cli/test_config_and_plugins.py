@@ -110,6 +110,50 @@ def test_one_plugin_in_full(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> 
     assert "preEnqueue, postFilter" in shown
 
 
+@pytest.mark.parametrize(
+    ("plugin", "lines"),
+    [
+        pytest.param(
+            "PrioritySort",
+            [
+                "name        PrioritySort",
+                "does        Tries pods by priority, the highest first; pods of equal priority in the order they came.",
+                "points      queueSort",
+                "default     yes",
+                "retried on  nothing: it rejects no pod",
+                "from        in-tree",
+            ],
+            id="without weight, arguments and events",
+        ),
+        pytest.param(
+            "PodTopologySpread",
+            [
+                "name        PodTopologySpread",
+                "does        Honours topologySpreadConstraints, and spreads the pods of a service or controller that has none.",
+                "points      preFilter, filter, preScore, score",
+                "default     yes",
+                "weight      2",
+                "arguments   defaultConstraints: []",
+                "            defaultingType: System",
+                "retried on  Pod Add/Delete/UpdatePodLabel/UpdatePodToleration",
+                "            Node Add/Delete/UpdateNodeLabel/UpdateNodeTaint",
+                "from        in-tree",
+            ],
+            id="with all",
+        ),
+    ],
+)
+def test_a_plugin_in_full(plugin: str, lines: list[str], ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    assert ksched("plugins", plugin, code=0).out.splitlines() == lines
+
+
+def test_the_arguments_of_a_plugin_are_in_their_order(ksched: Ksched) -> None:
+    lines = ksched("plugins", "NodeResourcesFit", code=0).out.splitlines()
+    shown = [line.split()[-2] for line in lines if line.strip().endswith("[]")]
+    assert shown == ["ignoredResources:", "ignoredResourceGroups:"]
+
+
 def test_an_unknown_plugin_with_a_near_name(ksched: Ksched) -> None:
     assert "did you mean NodeResourcesFit?" in ksched("plugins", "NodeResourceFit", code=2).err
 

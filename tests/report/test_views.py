@@ -152,3 +152,30 @@ def test_a_page_has_bars_of_up_to_forty_zones(zones: int, shown: bool) -> None:
     names = [f"z-{number}" for number in range(zones)]
     table = {"names": names, "zones": names, "resources": {"cpu": amounts, "memory": amounts}}
     assert (zone_bars(table).content is not None) is shown
+
+
+def test_a_large_cluster_has_a_row_for_each_reason() -> None:
+    """The reason of the nodes that take most replicas together is the first."""
+    nodes = [
+        {"node": f"n-{number:02}", "fits": {"web": 1}, "free": {}, "plugin": "Fit", "reasons": ["Insufficient cpu"], "runsOut": ["cpu"]}
+        for number in range(40)
+    ]  # fmt: skip
+    nodes.append(
+        {
+            "node": "big",
+            "fits": {"web": 3},
+            "free": {},
+            "plugin": "Fit",
+            "reasons": ["Too many pods"],
+            "runsOut": ["pods"],
+        }
+    )
+    shapes = [{"name": "web", "manifest": "Deployment shop/web", "perSet": 1, "fits": 43, "requests": {}}]
+    pending = {"placed": 0, "unplaced": 0, "heldBack": 0}
+    found = {"shapes": shapes, "sets": 43, "end": {"by": "full"}, "nodes": nodes, "free": {}, "pending": pending}
+    rows = []
+    for found["nodes"] in (nodes, nodes[1:]):
+        document = {"apiVersion": "ksched/v1", "kind": "Capacity", "capacities": [found], "coverage": {}}
+        lines = written(terminal.write_view, stored_view(document), RenderOptions("table", width=200)).splitlines()
+        rows.append([line.split("  ")[0] for line in lines[4:]])
+    assert rows == [["40 nodes", "big"], ["big", "39 nodes"]]
