@@ -175,7 +175,9 @@ class SchedulingLoop:
     def _finish(self, pod: QueuedPod, decision: Decision) -> None:
         """The rest of scheduleOnePod."""
         row = pod.row
-        if row in self.cluster.pods.gone or decision.result == "skipped":
+        is_gone = row in self.cluster.pods.gone
+        if is_gone or decision.result == "skipped" or self.cluster.pods.infos[row].pod.spec.node_name:
+            # Also a pod that another scheduler has bound while it waited.
             self.queue.done(row)
         elif decision.result == "scheduled" and decision.row is not None:
             self.queue.done(row)

@@ -14,6 +14,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.decision import num_feasible_nodes_to_find, random_choice
 from ksched_cli.engine.faults import aggregate
+from ksched_cli.engine.inspection import inspect
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     PermitPlugin,
@@ -262,7 +263,14 @@ class _TooHigh(PerNodePlugin):
     name = "TooHigh"
 
     def score_one(self, pod: PodInfo, node: Any) -> int:
-        return 101 if node.metadata.name == "b" else 0
+        return 101 if node.metadata.name == "b" else 100
+
+
+class _TooLow(PerNodePlugin):
+    name = "TooLow"
+
+    def score_one(self, pod: PodInfo, node: Any) -> int:
+        return -1 if node.metadata.name == "b" else 0
 
 
 class _ErrorOnANode(PerNodePlugin):
@@ -279,6 +287,17 @@ class _ScoreShape(ScorePlugin[Any]):
         return np.zeros(1, dtype=np.int64)
 
 
+def test_an_inspection_goes_on_behind_a_filter_that_fails() -> None:
+    plugins: list[type[Plugin]] = [_Raises, _ErrorOnANode]
+    configuration = with_plugins(*(each.name for each in plugins))
+    scheduler = make_scheduler([make_node("b").obj()], [make_pod().obj()], configuration=configuration, plugins=plugins)
+    (runtime,) = scheduler.runtimes.values()
+    *_, broken, last = inspect(runtime, scheduler.cluster.pods.infos[0]).filters
+    assert (broken.plugin.name, last.plugin.name) == ("Raises", "ErrorOnANode")
+    assert "KeyError" in broken.problem
+    assert "lost contact" in last.problem
+
+
 @pytest.mark.parametrize(
     ("plugin", "expected"),
     [
@@ -286,6 +305,7 @@ class _ScoreShape(ScorePlugin[Any]):
         pytest.param(_WrongShape, ['plugin "WrongShape" failed at filter', "3 verdicts for 2 nodes"], id="verdicts"),
         pytest.param(_ScoreShape, ['plugin "ScoreShape" failed at score', "for 2 nodes"], id="scores"),
         pytest.param(_TooHigh, ['plugin "TooHigh" returns an invalid score 101', "node b"], id="out of range"),
+        pytest.param(_TooLow, ['plugin "TooLow" returns an invalid score -1', "node b"], id="below zero"),
         # kube-scheduler names no node in the error of a filter.
         pytest.param(_ErrorOnANode, ['running "ErrorOnANode" filter plugin: lost contact'], id="an error status"),
     ],

@@ -13,6 +13,7 @@ from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
+from tests.engine.test_cycle import _WaitingPermit, with_plugins
 from tests.harness import make_scheduler
 from tests.plugins.lib.devices.resources import make_claim, make_class, make_slice
 from tests.plugins.storage import (
@@ -249,6 +250,7 @@ def test_a_pod_of_another_scheduler_is_known_and_not_queued() -> None:
     loop.handlers.put(make_pod("p").scheduler("other").obj())
     assert where(loop, "p") == "-"
     loop.handlers.put(make_pod("p").scheduler("other").label(a="1").obj())
+    assert loop.cluster.pods.infos[0].pod.metadata.labels == {"a": "1"}
     loop.handlers.delete(make_pod("p").scheduler("other").obj())
     assert len(loop.cluster.pods.gone) == 1
 
@@ -259,6 +261,59 @@ def test_a_pod_that_somebody_else_binds_leaves_the_queue() -> None:
     assert where(loop, "p") == "n"
     assert list(loop.queue) == []
     assert loop.cluster.usage.pod_count.tolist() == [1]
+
+
+WAITER = make_pod("p").uid("p").requests(cpu="1").obj()
+
+
+def waiter(*, on: str = "", terminating: bool = False, **labels: str) -> Pod:
+    """The pod that Permit holds, as it is later."""
+    pod = make_pod("p").uid("p").requests(cpu="1").label(**labels)
+    pod = pod.on(on) if on else pod
+    return (pod.terminating() if terminating else pod).obj()
+
+
+@pytest.mark.parametrize(
+    ("events", "published", "pods", "after"),
+    [
+        pytest.param([("put", waiter(a="1"))], [], [0, 1], [0, 1], id="a label"),
+        pytest.param([("put", waiter(terminating=True))], ["Delete"], [0, 1], [0, 0], id="its deletion begins"),
+        pytest.param(
+            [("put", waiter(terminating=True)), ("put", waiter(terminating=True, a="1"))],
+            ["Delete"],
+            [0, 1],
+            [0, 0],
+            id="a label after its deletion has begun",
+        ),
+        pytest.param([("delete", WAITER)], ["Delete"], [0, 1], [0, 0], id="deleted"),
+        pytest.param([("allow", None), ("delete", WAITER)], ["Delete"], [0, 0], [0, 0], id="allowed, and deleted then"),
+        pytest.param([("put", waiter(on="n"))], ["Add"], [1, 0], [1, 0], id="another scheduler binds it elsewhere"),
+    ],
+)
+def test_what_becomes_of_a_pod_that_permit_holds(
+    events: list[tuple[str, Any]], published: list[str], pods: list[int], after: list[int]
+) -> None:
+    """The pod waits on node m. `pods`: how many each of the nodes n and m has, and after the pod's cycle has ended."""
+    other = make_node("m").allocatable(cpu="1", memory="1Gi", pods=10)
+    plugin = _WaitingPermit.name
+    loop = loop_over(node(), other, WAITER, plugins=[_WaitingPermit], configuration=with_plugins(plugin))
+    assert [each.result for each in loop.step().decisions] == ["waiting"]
+    for action, item in events:
+        if action == "allow":
+            (held,) = loop.waiting
+            held.allow(plugin)
+        else:
+            getattr(loop.handlers, action)(item)
+    assert [label.removeprefix("AssignedPod") for label, _ in loop.told] == published
+    assert loop.cluster.usage.pod_count.tolist() == pods
+    assert (0 in loop.cluster.pods.gone) is (events[-1][0] == "delete")
+    if published:
+        loop.step()
+        assert not loop.queue.in_flight
+        assert len(list(loop.waiting)) == 0
+    assert loop.cluster.usage.pod_count.tolist() == after
+    if after == [1, 0]:
+        assert where(loop, "p") == "n"
 
 
 def test_a_pod_that_is_being_deleted_is_skipped() -> None:

@@ -180,6 +180,42 @@ def test_a_plugin_that_waits_is_taken_to_allow_where_no_time_passes() -> None:
     assert later.next_moment() == 105.0, "the wait begins with the cycle"
 
 
+class Short(PermitPlugin[Any]):
+    name, seconds = "Short", 10.0
+
+    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+        return Status(Code.WAIT), self.seconds
+
+
+class Long(Short):
+    name, seconds = "Long", 20.0
+
+
+@pytest.mark.parametrize(
+    ("allowing", "deadline", "plugin"),
+    [
+        pytest.param([], 10, "Short", id="the shortest wait ends first"),
+        pytest.param(["Short"], 20, "Long", id="one of two allows"),
+        pytest.param(["Short", "Long"], None, "", id="both allow"),
+    ],
+)
+def test_a_pod_waits_until_all_plugins_allow_it(allowing: list[str], deadline: float | None, plugin: str) -> None:
+    loop = loop_over(node(), make_pod("p"), plugins=[Long, Short], configuration=with_plugins(Long.name, Short.name))
+    loop.step()
+    (held,) = loop.waiting
+    for each in allowing:
+        held.allow(each)
+    assert loop.next_moment() == deadline
+    if deadline is not None:
+        loop.advance_to(deadline)
+    (decision,) = loop.step().decisions
+    text = f"1 rejected due to timeout after waiting {deadline}s at plugin {plugin}."
+    assert decision.message == (f"0/1 nodes are available: {text}" if plugin else "")
+    assert where(loop, "p") == ("unschedulable" if plugin else "n")
+    # The wait is over: what a plugin decides now comes too late.
+    assert held.reject("Short", "too late") is False
+
+
 def test_a_gang_waits_for_room_and_goes_as_one() -> None:
     pods = [member(name).uid(name).requests(cpu="2").obj() for name in ("a", "b")]
     scheduler = make_scheduler([node("n1").obj()], pods, objects=[group(min_count=2)], gates=GANG)
@@ -199,3 +235,4 @@ def test_a_gang_s_last_pod_lets_the_others_in() -> None:
     scheduler = make_scheduler([node("n1").obj()], [first], objects=[group(min_count=2)], gates=GANG)
     found = settle(scheduler, events=[TimedEvent(10, "add", last)])
     assert [(pod.pod, pod.state) for pod in found.moved] == [("default/a", "scheduled"), ("default/b", "scheduled")]
+    assert {each.time for each in found.timeline if each.decision} == {10}

@@ -556,7 +556,9 @@ class Cycle(Logged):
                 self._bind(held.runtime, held.state, decision, row)
             else:
                 unreserve(held.runtime, held.state, decision.pod, row)
-                self.cluster.displace(decision.pod_row)
+                if self.cluster.pods.node_of(decision.pod_row) == row:
+                    # Else another scheduler has bound the pod meanwhile.
+                    self.cluster.displace(decision.pod_row)
                 if not verdict.rejected:
                     raise CycleError(f"waiting on permit for pod: {verdict.message}")
                 self.refuse(decision, row, verdict)
