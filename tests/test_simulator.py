@@ -237,6 +237,8 @@ def test_a_plugin_in_the_session() -> None:
         "profiles": [profile],
     }
     assert Simulator.load(NODES, POD, config=config, plugins=[_Bonus]).run().placements == {"default/web": "b"}
+    (idle,) = Simulator.load(NODES, POD, plugins=[_Bonus]).warnings
+    assert idle.startswith("plugin Bonus is given and no profile enables it")
     with pytest.raises(UsageError, match=r"^5 is not a subclass of"):
         Simulator.load(NODES, plugins=[5])  # type: ignore[list-item]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.framework.interfaces import PermitPlugin, PreFilterPlugin, ReservePlugin
+from ksched_cli.framework.interfaces import PermitPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
@@ -203,6 +203,97 @@ def test_a_pod_that_permit_refuses_is_one_less(min_count: int, fitting: int) -> 
     decisions = decide(scheduler)
     assert decisions["default/p1"].message == "0/1 nodes are available: 1 not this one."
     assert sum(each.row is not None for each in decisions.values()) == fitting
+
+
+class Stops(ReservePlugin[None], PermitPlugin[None], PreBindPlugin[None]):
+    """Stops pod p1 at one point: in its first call there, or in a later one."""
+
+    name = "Stops"
+    point, answer, call = "", "", 1
+
+    def _at(self, point: str, pod: Any) -> Status:
+        if (point, "p1") != (self.point, pod.name):
+            return SUCCESS
+        Stops.call -= 1
+        if Stops.call:
+            return SUCCESS
+        if self.answer == "breaks":
+            raise RuntimeError("broken")
+        return error("broken") if self.answer == "fails" else unschedulable("not this one")
+
+    def reserve(self, state: None, pod: Any, row: int) -> Status:
+        return self._at("reserve", pod)
+
+    def unreserve(self, state: None, pod: Any, row: int) -> None:
+        return
+
+    def permit(self, state: None, pod: Any, row: int) -> tuple[Status, float]:
+        return self._at("permit", pod), 0
+
+    def pre_bind(self, state: None, pod: Any, row: int) -> Status:
+        return self._at("preBind", pod)
+
+
+PLACES = "TopologyAwareWorkloadScheduling=true"
+OLD, OLD_PLACES = ("1.36", GANG), ("1.36", f"{GANG},{PLACES}")
+NEW, NEW_PLACES = ("1.37", "GenericWorkload=true"), ("1.37", f"GenericWorkload=true,{PLACES}")
+
+
+@pytest.mark.parametrize(
+    ("point", "answers", "cases", "call", "results"),
+    [
+        pytest.param(
+            *("reserve", ["refuses"], [OLD, OLD_PLACES, NEW, NEW_PLACES], 1, "unschedulable scheduled"), id="reserve"
+        ),
+        pytest.param(
+            *("reserve", ["fails", "breaks"], [OLD, OLD_PLACES, NEW, NEW_PLACES], 1, "error error"), id="reserve fails"
+        ),
+        pytest.param("reserve", ["refuses"], [OLD_PLACES], 2, "unschedulable scheduled", id="reserve in its place"),
+        pytest.param(
+            "reserve", ["fails", "breaks"], [OLD_PLACES], 2, "error scheduled", id="reserve fails in its place"
+        ),
+        pytest.param(
+            *("permit", ["refuses"], [OLD, OLD_PLACES, NEW, NEW_PLACES], 1, "unschedulable scheduled"), id="permit"
+        ),
+        pytest.param(
+            "permit", ["fails", "breaks"], [OLD, OLD_PLACES], 1, "error error", id="permit fails in the trial"
+        ),
+        pytest.param("permit", ["fails", "breaks"], [NEW, NEW_PLACES], 1, "error scheduled", id="permit fails"),
+        pytest.param(
+            *("preBind", ["refuses"], [OLD, OLD_PLACES, NEW, NEW_PLACES], 1, "unschedulable scheduled"), id="bind"
+        ),
+        pytest.param(
+            *("preBind", ["fails", "breaks"], [OLD, OLD_PLACES, NEW, NEW_PLACES], 1, "error scheduled"), id="bind fails"
+        ),
+    ],
+)
+def test_a_pod_that_is_stopped_leaves_its_node(
+    point: str, answers: list[str], cases: list[tuple[str, str]], call: int, results: str
+) -> None:
+    """An error while the group is tried is the error of all of its pods; afterwards it is that of one pod."""
+    for answer in answers:
+        for minor, gates in cases:
+            Stops.point, Stops.answer, Stops.call = point, answer, call
+            options: dict[str, Any] = {"plugins": [Stops], "configuration": with_plugins("Stops")}
+            objects, current = [group(min_count=1)], RELEASES[minor]
+            scheduler = make_scheduler(
+                nodes_with(9), members(2), objects=objects, gates=gates, current=current, **options
+            )
+            decisions = decide(scheduler).values()
+            assert " ".join(each.result for each in decisions) == results, (answer, minor, gates)
+            assert scheduler.cluster.usage.pod_count.sum() == results.count("scheduled")
+            own = next(iter(decisions)).message
+            assert ("not this one" if answer == "refuses" else "broken") in own
+
+
+def test_a_pod_that_is_refused_keeps_no_nomination() -> None:
+    victim = make_pod("victim").requests(cpu="1").on("n1").obj()
+    pods = [victim, member("p1").priority(10).obj()]
+    plugins: dict[str, Any] = {"plugins": [Refuses], "configuration": with_plugins("Refuses")}
+    scheduler = make_scheduler(nodes_with(1), pods, objects=[group(min_count=1)], gates=GANG, **plugins)
+    decision = decide(scheduler)["default/p1"]
+    assert (decision.result, decision.nominated_node) == ("unschedulable", "")
+    assert not scheduler.nominator.nodes()
 
 
 def test_what_was_reserved_for_a_group_that_fails_is_given_back() -> None:

@@ -189,6 +189,8 @@ def test_a_profile_without_scores(minor: str, feasible: int) -> None:
     configuration = load_config(json.dumps(document), "c", release, release.gates(), points(release))
     found = decided(minor, [node("a"), node("b")], make_pod("new").obj(), configuration=configuration)
     assert len(found.feasible) == feasible
+    # prioritizeNodes: without plugins every node has the score 1.
+    assert (found.scores.totals.tolist() if found.scores is not None else []) == ([1, 1] if feasible > 1 else [])
 
 
 def test_best_effort_pods_are_balanced_up_to_1_32() -> None:

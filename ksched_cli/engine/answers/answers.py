@@ -22,7 +22,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE, BoolColumn, RowColumn, rows_in_any
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.answers.ranking import FixedScores, Ranking, SharedColumns
+from ksched_cli.engine.answers.ranking import FixedScores, Ranking, SharedColumns, keep_latest
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.decision import Decision, ScoreTable, best_rows
 from ksched_cli.engine.faults import CycleError
@@ -202,9 +202,7 @@ class Answers:
         fixed = kept.fixed.get(key)
         if fixed is None:
             names = {name for name, _ in signed}
-            fixed = kept.fixed[key] = FixedAnswers(names, self._binding_names <= names, {})
-            if len(kept.fixed) > _GROUNDS:
-                kept.fixed.popitem(last=False)
+            fixed = keep_latest(kept.fixed, key, FixedAnswers(names, self._binding_names <= names, {}), _GROUNDS)
         self._fixed = fixed
         state.pre_filter = fixed.pre_filter.copy()
         state.binds_alike = fixed.whole and fixed.binds_alike
@@ -259,9 +257,7 @@ class Answers:
             cluster = self._cluster
             found = NodeStatuses(len(cluster.nodes))
             passed = self._runtime.run_filter(front, state, pod, NodeRows(cluster), found)
-            ground = kept.grounds[key] = Ground(found, None if passed.whole else passed.rows)
-            if len(kept.grounds) > _GROUNDS:
-                kept.grounds.popitem(last=False)
+            ground = keep_latest(kept.grounds, key, Ground(found, None if passed.whole else passed.rows), _GROUNDS)
         return ground
 
     def _signatures(self, plugins: Sequence[Plugin], pod: PodInfo) -> Hashable | None:
@@ -283,19 +279,19 @@ class Answers:
         in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
         if self._profile.checks_all_filters or self._signatures(pre_filter, pod) is None:
             return
-        mine = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
+        mine, most = (
+            CycleState(dict(state.filter_states), {}, set(state.skip_filter), set()),
+            most_templates(len(statuses)),
+        )
         mine.in_force = in_force
         if search is None:
             states = CycleState(dict(state.filter_states), {}, mine.skip_filter, set())
-            search = self._make_search(states, in_force, statuses, feasible)
-            kept.searches[signatures] = search
-            if len(kept.searches) > most_templates(len(statuses)):
-                kept.searches.popitem(last=False)
+            made = self._make_search(states, in_force, statuses, feasible)
+            search = keep_latest(kept.searches, signatures, made, most)
         skipping = [follower for follower in self._followers(pre_filter) if follower.plugin not in in_force]
-        self._template = template = TemplateAnswers(search, mine, skipping, depends, self._fixed)
-        kept.templates[self._cluster.catalog.version, pod.parts.template] = template
-        if len(kept.templates) > most_templates(len(statuses)):
-            kept.templates.popitem(last=False)
+        key = self._cluster.catalog.version, pod.parts.template
+        answers = TemplateAnswers(search, mine, skipping, depends, self._fixed)
+        self._template = keep_latest(kept.templates, key, answers, most)
 
     def _make_search(
         self, states: CycleState, in_force: tuple[FilterPlugin[Any], ...], statuses: NodeStatuses, feasible: RowColumn

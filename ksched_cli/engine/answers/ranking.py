@@ -31,6 +31,7 @@ _AFRESH_SHARE = 8
 _KEPT, _SUMS = 64, 8
 
 Scorer = ScorePlugin[Any]
+H = TypeVar("H", bound=Hashable)
 K = TypeVar("K")
 
 
@@ -86,7 +87,7 @@ class SharedColumns:
             scores = self.runtime.run_score((plugin,), state, pod, self.everywhere, normalizes=False)
             raw = scores.raw[plugin.name]
             low, high = int(raw.argmin()), int(raw.argmax())
-            found = _keep(self._fixed, key, FixedColumn(raw, raw.item(low), raw.item(high), low, high))
+            found = keep_latest(self._fixed, key, FixedColumn(raw, raw.item(low), raw.item(high), low, high))
         return found
 
     def sum_of_fixed(
@@ -109,7 +110,7 @@ class SharedColumns:
                     # Nodes beyond the extremes are not feasible: with them out of the way, the others score the same.
                     raw = raw.clip(low, high)
                 scores = runtime.run_score((plugin,), state, pod, self.everywhere, {name: raw})
-                normalized = _keep(self._normalized, key, scores.normalized[name])
+                normalized = keep_latest(self._normalized, key, scores.normalized[name])
             made.raw[name], made.normalized[name] = column.raw, normalized
             made.total += normalized * runtime.profile.weights[name]
         return made
@@ -134,13 +135,13 @@ class SharedColumns:
                 repaired[rows] = scores.raw[name]
             found.total[rows] = scores.total
             found.position = len(journal)
-        return _keep(self._following, key, found) if is_kept else found
+        return keep_latest(self._following, key, found) if is_kept else found
 
 
-def _keep(kept: OrderedDict[Hashable, K], key: Hashable, value: K) -> K:
-    """Keep the value among the latest of its kind."""
+def keep_latest(kept: OrderedDict[H, K], key: H, value: K, most: int = _KEPT) -> K:
+    """Keep the value among the latest of its kind, and return it."""
     kept[key] = value
-    if len(kept) > _KEPT:
+    if len(kept) > most:
         kept.popitem(last=False)
     return value
 

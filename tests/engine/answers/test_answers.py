@@ -4,6 +4,7 @@ everything again for each pod."""
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -43,6 +44,12 @@ def with_disk(kind: str, disk: str) -> Pod:
 
 def with_token() -> Pod:
     return with_volumes({"name": "token", "projected": {}}, {"name": "t", "emptyDir": {}})
+
+
+def test_only_the_latest_results_are_kept() -> None:
+    kept: OrderedDict[str, int] = OrderedDict()
+    assert [ranking.keep_latest(kept, key, number, 2) for number, key in enumerate("abc")] == [0, 1, 2]
+    assert kept == {"b": 1, "c": 2}
 
 
 @st.composite

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
 import ssl
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +106,14 @@ def test_tls_on_a_port_that_speaks_http() -> None:
     with Service({"filter": keep("b")}) as service:
         decision = only(scheduler_with([extender(service.url.replace("http", "https"), enableHTTPS=True)]))
         assert decision.result == "error"
-        assert decision.message.startswith('Post "https://')
+        assert re.match(r'Post "https://.*/filter": .*wrong version number', decision.message)
+
+
+def test_certificate_and_key_do_not_stay_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    given = {"caFile": CA, "certData": in_base64("client.pem"), "keyData": in_base64("client.key")}
+    assert ask({"tlsConfig": given}, asks_for_clients=True) == "b"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
