@@ -143,7 +143,7 @@ def _element_text(element: str) -> str:
         return f".{text}"
     if kind == "k":
         return f"[{','.join(f'{name}={json.dumps(value)}' for name, value in json.loads(text).items())}]"
-    return f"[={text}]" if kind == "v" else f"[{text}]"
+    return f"[={text}]"
 
 
 def _utc(time: str) -> str:
@@ -236,14 +236,11 @@ def _fields(config: Document) -> frozenset[FieldPath]:
 
 
 def _members(holds: str, rule: str, value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, Any]]:
-    """The members of a value, each with its value: leaves, and elements of lists and entries of maps, whose value is
-    Ellipsis if they have members themselves."""
+    """The members of a value, each with its value: leaves, and elements of lists, whose value is Ellipsis. No map has
+    entries with members of their own, outside of lists that are one value."""
     if isinstance(value, dict) and value and rule != "atomic" and holds != "o":
         for key, each in value.items():
-            here = (*path, f"f:{key}")
-            yield from _members(held_by(holds, key), rules_of(holds, key)[0], each, here)
-            if holds[:1] == "%" and isinstance(each, dict) and each:
-                yield here, ...
+            yield from _members(held_by(holds, key), rules_of(holds, key)[0], each, (*path, f"f:{key}"))
     elif isinstance(value, list) and rule and rule != "atomic":
         for each in value:
             here = (*path, _element(rule, each))
@@ -255,7 +252,7 @@ def _members(holds: str, rule: str, value: Any, path: FieldPath) -> Iterator[tup
 
 
 def _element(rule: str, value: Any) -> str:
-    if rule == "set" or not isinstance(value, dict):
+    if not isinstance(value, dict):
         return f"v:{_json(value)}"
     keys = {name: value.get(name, _KEY_DEFAULTS.get(name)) for name in rule.split(",")}
     return f"k:{_json({name: each for name, each in keys.items() if each is not None})}"
@@ -290,7 +287,7 @@ def _merge_lists(holds: str, rule: str, live: list[Any], config: list[Any]) -> l
         while name not in done and (found := next(rest, None)) is not None:
             done.add(found[0])
             out.append(_merge(holds[1:], "", there.get(found[0]), found[1]))
-    return [*out, *(_merge(holds[1:], "", there.get(name), each) for name, each in rest)]
+    return [*out, *without_nulls([each for _, each in rest])]
 
 
 def _without(holds: str, rule: str, value: Any, path: FieldPath, gone: frozenset[FieldPath]) -> Any:

@@ -148,7 +148,7 @@ def apply_others(cluster: Loaded, manifests: Loaded) -> None:
     _check_updates(plane, manifests)
     for item in in_order(manifests):
         if isinstance(item, PersistentVolumeClaim):
-            _apply_claim(_Target(plane, manifests, False), item)
+            _apply_claim(_Target(plane, manifests), item)
         elif not isinstance(item, Pod):
             plane.store.put(item)
     plane.run()
@@ -175,7 +175,7 @@ def pod_templates(loaded: Loaded) -> Iterator[tuple[Any, Any]]:
 
 
 class _Target:
-    def __init__(self, plane: ControlPlane, manifests: Loaded, restart: bool) -> None:
+    def __init__(self, plane: ControlPlane, manifests: Loaded, restart: bool = False) -> None:
         self.plane, self.api, self.store, self.restart = plane, plane.api, plane.store, restart
         self._manifests = manifests
 

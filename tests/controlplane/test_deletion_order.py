@@ -50,6 +50,7 @@ OF_BOTH = [
     pytest.param(running("z").phase("Unknown"), running("a"), id="Unknown before Running"),
     pytest.param(running("z").status(conditions=[]), running("a"), id="not ready before ready"),
     pytest.param(running("z", NEW), running("a", OLD), id="ready for a shorter time"),
+    pytest.param(running("z", "2026-03-01T00:00:01Z"), running("a", NEW), id="ready now before ready for a second"),
     pytest.param(restarted("z", 3), restarted("a", 1), id="restarted more often"),
     pytest.param(restarted("z", 3, "initContainerStatuses"), restarted("a", 1, "initContainerStatuses"), id="its sidecar restarted more often"),
     pytest.param(running("z").created(NEW), running("a").created(OLD), id="the younger"),

@@ -237,5 +237,6 @@ def test_the_new_replica_set_has_the_template_but_for_the_hash_and_defaults(
     own["spec"] |= spec
     made.spec.template = make("ReplicaSet", "x", template=own).spec.template
     wanted = deployment(1, 1, 0).spec.template
-    other = replica_set("0", 1, OLD, "2015-01-01T00:00:00Z")
-    assert find_new_replica_set([made, other], wanted) is (made if is_found else None)
+    other, bare = (replica_set(str(year), 1, OLD, f"{year}-01-01T00:00:00Z") for year in (2015, 2014))
+    bare.spec.template = None
+    assert find_new_replica_set([made, other, bare], wanted) is (made if is_found else None)

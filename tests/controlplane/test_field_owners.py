@@ -17,6 +17,20 @@ IMAGE: Fields = {
 }
 
 
+PORT = {"containerPort": 53, "protocol": "UDP"}
+PORT_NAME: Fields = {
+    "f:spec": {
+        "f:template": {
+            "f:spec": {
+                "f:containers": {
+                    'k:{"name":"c"}': {"f:ports": {'k:{"protocol":"UDP","containerPort":53}': {"f:name": {}}}}
+                }
+            }
+        }
+    }
+}
+
+
 def owner(manager: str, fields: Fields, operation: str = "Update", **more: Any) -> dict[str, Any]:
     return {"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsV1": fields, **more}
 
@@ -52,6 +66,77 @@ def test_a_map_that_left_the_manifest_goes_with_what_nobody_owns_in_it() -> None
     assert applied(live, deployment(paused=True)) == {"paused": True}
 
 
+def test_an_element_that_left_the_manifest_is_deleted_with_all_in_it() -> None:
+    ports = [{**PORT, "name": "dns"}, {"containerPort": 53, "protocol": "TCP"}]
+    once = apply_server_side(deployment(), deployment(**pods({"name": "c", "ports": ports})), force=False)
+    assert applied(once, deployment(**pods({"name": "c", "ports": ports[1:]}))) == pods(
+        {"name": "c", "ports": ports[1:]}
+    )
+    assert applied(once, deployment(paused=True)) == {"paused": True}
+
+
+def test_an_element_stays_where_another_owns_a_field_of_it() -> None:
+    own = {"f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"c"}': {"f:image": {}}}}}}}
+    name = {"f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"c"}': {"f:name": {}}}}}}}
+    live = deployment(owner("kubectl", own, "Apply"), owner("edit", name), **pods({"name": "c", "image": "a:1"}))
+    assert applied(live, deployment(paused=True)) == {**pods({"name": "c"}), "paused": True}
+
+
+def test_a_map_at_the_top_of_an_object_goes_as_a_whole() -> None:
+    own = owner("kubectl", {"f:parameters": {"f:type": {}}, "f:provisioner": {}}, "Apply")
+    live = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast", "managedFields": [own]},
+        "provisioner": "a",
+        "parameters": {"type": "ssd", "own": "x"},
+    }
+    manifest = {key: live[key] for key in ("apiVersion", "kind", "provisioner")} | {"metadata": {"name": "fast"}}
+    assert "parameters" not in apply_server_side(live, manifest, force=False)
+
+
+def test_the_fields_of_a_manifest_as_managed_fields_have_them() -> None:
+    manifest = deployment(
+        replicas=3,
+        selector={"matchLabels": {"app": "w"}},
+        template={
+            "metadata": {"labels": {"app": "w"}},
+            "spec": {
+                "nodeSelector": {"disk": "ssd"},
+                "tolerations": [{"key": "a"}],
+                "volumes": [{"name": "v", "emptyDir": {}}],
+                "containers": [{"name": "c", "args": ["x"], "ports": [{"containerPort": 53, "name": "dns"}]}],
+            },
+        },
+    )
+    manifest["metadata"] |= {"namespace": "default", "labels": {"a": "1"}, "finalizers": ["a/b"]}
+    (own,) = apply_server_side(deployment(), manifest, force=False)["metadata"]["managedFields"]
+    port = {".": {}, "f:containerPort": {}, "f:name": {}}
+    assert own["fieldsV1"] == {
+        "f:metadata": {"f:labels": {"f:a": {}}, "f:finalizers": {'v:"a/b"': {}}},
+        "f:spec": {
+            "f:replicas": {},
+            "f:selector": {},
+            "f:template": {
+                "f:metadata": {"f:labels": {"f:app": {}}},
+                "f:spec": {
+                    "f:nodeSelector": {},
+                    "f:tolerations": {},
+                    "f:volumes": {'k:{"name":"v"}': {".": {}, "f:name": {}, "f:emptyDir": {}}},
+                    "f:containers": {
+                        'k:{"name":"c"}': {
+                            ".": {},
+                            "f:name": {},
+                            "f:args": {},
+                            "f:ports": {'k:{"containerPort":53,"protocol":"TCP"}': port},
+                        }
+                    },
+                },
+            },
+        },
+    }
+
+
 @pytest.mark.parametrize(
     ("owners", "manifest", "text"),
     [
@@ -74,6 +159,20 @@ def test_a_map_that_left_the_manifest_goes_with_what_nobody_owns_in_it() -> None
             'Apply failed with 2 conflicts: conflicts with "argo":\n- .spec.replicas\n'
             'conflicts with "edit" using apps/v1:\n- .spec.template.spec.containers[name="c"].image',
             id="two managers",
+        ),
+        pytest.param(
+            [owner("argo", REPLICAS, "Apply"), owner("edit", PORT_NAME, "Apply")],
+            deployment(replicas=3, **pods({"name": "c", "image": "a:1", "ports": [{**PORT, "name": "dns"}]})),
+            'Apply failed with 2 conflicts: conflicts with "argo":\n- .spec.replicas\n'
+            'conflicts with "edit":\n'
+            '- .spec.template.spec.containers[name="c"].ports[containerPort=53,protocol="UDP"].name',
+            id="keys in another order",
+        ),
+        pytest.param(
+            [owner("argo", {**REPLICAS, "f:metadata": {"f:finalizers": {'v:"a/b"': {}}}}, "Apply")],
+            {**deployment(replicas=3), "metadata": {"name": "w", "finalizers": ["a/b"]}},
+            'Apply failed with 2 conflicts: conflicts with "argo":\n- .metadata.finalizers[="a/b"]\n- .spec.replicas',
+            id="a text of a list",
         ),
     ],
 )
@@ -104,6 +203,19 @@ def test_an_equal_value_is_no_conflict_and_both_own_it() -> None:
             pods({"name": "new"}, {"name": "c", "image": "a:2", "tty": True}, {"name": "own"}),
             id="containers by name",
         ),
+        pytest.param(
+            pods({"name": "first"}, {"name": "a"}, {"name": "own"}, {"name": "b"}, {"name": "last"}),
+            pods({"name": "a", "tty": True}, {"name": "b"}, {"name": "new", "tty": None}),
+            pods(
+                *({"name": "first"}, {"name": "a", "tty": True}, {"name": "own"}),
+                *({"name": "b"}, {"name": "last"}, {"name": "new"}),
+            ),
+            id="containers of others keep their places",
+        ),
+        pytest.param(
+            pods({"name": "c"}), pods({"name": "c", "ports": [PORT]}), pods({"name": "c", "ports": [PORT]}), id="a list"
+        ),
+        pytest.param({"paused": True, "replicas": 1}, {"paused": None}, {"replicas": 1}, id="null deletes"),
         pytest.param(
             pods({"name": "c", "ports": [{"containerPort": 53, "protocol": "UDP"}]}),
             pods({"name": "c", "ports": [{"containerPort": 53, "name": "dns"}]}),

@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Toleration
+from ksched_cli.api.core import Pod, Toleration
 from ksched_cli.api.workloads import JOB_INDEX, Job
-from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, JobController, JobState, completions_of
+from ksched_cli.controlplane.controllers.job import (
+    FAILURE_COUNT,
+    IGNORED_COUNT,
+    JobController,
+    JobState,
+    completions_of,
+)
 from ksched_cli.plan.run.coverage import job_gaps
 from tests.builders import loaded_of
 from tests.controlplane.harness import ControlPlane, make, nodes, rested
@@ -119,18 +125,26 @@ def test_backoff_limit(limit: int, running: int, finished: str) -> None:
     assert _state(control_plane).finished == finished
 
 
+@pytest.mark.parametrize("mode", ["NonIndexed", "Indexed"])
 @pytest.mark.parametrize(("policy", "waits"), [("TerminatingOrFailed", False), ("Failed", True)])
-def test_pod_replacement_policy(policy: str, waits: bool) -> None:
-    control_plane = rested(*nodes(2), _job(parallelism=1, completions=1, podReplacementPolicy=policy))
-    control_plane.api.delete(control_plane.pod(next(iter(control_plane.pods()))))
+def test_pod_replacement_policy(policy: str, waits: bool, mode: str) -> None:
+    item = _job(parallelism=1, completions=1, podReplacementPolicy=policy, completionMode=mode)
+    control_plane = rested(*nodes(2), item)
+    (name,) = control_plane.pods()
+    control_plane.api.delete(control_plane.pod(name))
     control_plane.run(29)
     assert (control_plane.count("created") == 0) == waits
     assert _running(control_plane.run()) == 1
+    (again,) = (control_plane.pod(each) for each in control_plane.pods())
+    control_plane.api.update(replace(again, status=replace(again.status, phase="Failed")))
+    assert _running(control_plane.run()) == 1, "a failed pod that stays holds no place"
+    assert _state(control_plane).failed == 2
 
 
 @pytest.mark.parametrize("spec", [{"suspend": True}, {"parallelism": 0}])
-def test_pods_that_the_job_takes_back_have_not_failed(spec: dict[str, Any]) -> None:
-    control_plane = rested(*nodes(2), _job(parallelism=2, completions=4))
+@pytest.mark.parametrize("completions", [{"completions": 4}, {}], ids=["completions", "work queue"])
+def test_pods_that_the_job_takes_back_have_not_failed(spec: dict[str, Any], completions: dict[str, int]) -> None:
+    control_plane = rested(*nodes(2), _job(parallelism=2, **completions))
     control_plane.change("Job", "batch", **spec)
     assert control_plane.run().pods() == {}
     assert _state(control_plane) == JobState(active=0, succeeded=0, failed=0, finished="")
@@ -145,12 +159,60 @@ def test_pending_pods_go_before_those_that_run() -> None:
     assert list(control_plane.run().pods().values()) == ["node-1+"]
 
 
+def test_all_pending_pods_go_where_all_have_to() -> None:
+    control_plane = rested(*nodes(1), _job(parallelism=1, completions=4))
+    control_plane.place = lambda pod: ""
+    control_plane.change("Job", "batch", parallelism=3)
+    control_plane.run()
+    control_plane.change("Job", "batch", parallelism=1)
+    assert list(control_plane.run().pods().values()) == ["node-1+"]
+    assert control_plane.api.draws.made == []
+
+
+def test_one_success_is_enough_for_a_work_queue() -> None:
+    control_plane = rested(*nodes(1), _job(parallelism=1))
+    assert _state(control_plane).finished == ""
+    control_plane.kubelets.finish_jobs()
+    assert _state(control_plane.run()).finished == "Complete"
+
+
+def test_a_success_counts_once_and_ends_the_back_off() -> None:
+    control_plane = rested(*nodes(2), _job(parallelism=2, completions=5))
+    first, second = (control_plane.pod(name) for name in control_plane.pods())
+    control_plane.api.delete(first, grace=0)
+    control_plane.run(5)
+    done = replace(second, status=replace(second.status, phase="Succeeded"))
+    control_plane.api.update(done)
+    control_plane.api.update(replace(done, metadata=replace(done.metadata, annotations={"seen": "yes"})))
+    control_plane.run()
+    assert _state(control_plane).succeeded == 1
+    failed_at = control_plane.queue.clock.now
+    control_plane.api.delete(_unfinished(control_plane)[0], grace=0)
+    control_plane.run()
+    created = [moment - failed_at for moment, what, _ in control_plane.events if what == "created"]
+    assert created[-1] == pytest.approx(10, abs=0.01)
+
+
+def _unfinished(control_plane: ControlPlane) -> list[Pod]:
+    pods = (control_plane.pod(name) for name in control_plane.pods())
+    return [pod for pod in pods if pod.status.phase != "Succeeded"]
+
+
 @pytest.mark.parametrize("condition", ["Complete", "Failed"])
 def test_a_finished_job_stays_finished(condition: str) -> None:
     status = {"conditions": [{"type": condition, "status": "True"}]}
     control_plane = ControlPlane(*nodes(1), make("Job", "batch", template=_TEMPLATE, parallelism=2, status=status))
     control_plane.change("Job", "batch", parallelism=3)
     assert control_plane.run().pods() == {}
+
+
+def test_a_job_that_is_created_again_begins_anew() -> None:
+    control_plane = rested(*nodes(1), _job())
+    control_plane.kubelets.finish_jobs()
+    control_plane.api.delete(control_plane.run().object("Job", "batch"))
+    control_plane.run()
+    control_plane.api.create(_job())
+    assert _running(control_plane.run()) == 1
 
 
 @pytest.mark.parametrize(("suspend", "pods"), [(False, 2), (True, 0)])
@@ -268,6 +330,45 @@ def test_an_index_waits_after_its_own_failures_only() -> None:
     assert created == [pytest.approx(10, abs=0.1), pytest.approx(27, abs=0.1), pytest.approx(35, abs=0.1)]
 
 
+def test_an_index_is_ready_when_its_own_back_off_is_over() -> None:
+    control_plane = rested(*nodes(2), _indexed(backoffLimitPerIndex=5))
+    control_plane.api.delete(_pod_of(control_plane, 0), grace=0)
+    control_plane.run(0.5)
+    control_plane.api.delete(_pod_of(control_plane, 2), grace=0)
+    control_plane.run()
+    created = [moment for moment, what, _ in control_plane.events if what == "created"]
+    assert created == [pytest.approx(10, abs=0.1), pytest.approx(10.5, abs=0.1)]
+
+
+def test_failures_that_a_rule_ignores_count_for_the_back_off_of_the_index_only() -> None:
+    control_plane = rested(*nodes(2), _indexed(backoffLimitPerIndex=0, podFailurePolicy=_policy("Ignore")))
+    waits = []
+    for number in range(2):
+        pod, failed_at = _pod_of(control_plane, 1), control_plane.queue.clock.now
+        assert pod.metadata.annotations.get(IGNORED_COUNT, "0") == str(number)
+        assert pod.metadata.annotations[FAILURE_COUNT] == "0"
+        control_plane.api.evict(pod, grace=0)
+        control_plane.run()
+        waits += [moment - failed_at for moment, what, _ in control_plane.events[-1:] if what == "created"]
+    assert waits == [pytest.approx(10, abs=0.1), pytest.approx(20, abs=0.1)]
+    assert _state(control_plane) == JobState(active=3, succeeded=0, failed=0, finished="")
+
+
+def test_fewer_pods_of_an_indexed_job_have_different_indexes() -> None:
+    control_plane = rested(*nodes(2), _indexed())
+    twin = _pod_of(control_plane, 1)
+    control_plane.api.create(replace(twin, metadata=replace(twin.metadata, name="twin", uid="twin")))
+    assert len(control_plane.run().pods()) == 3
+    control_plane.change("Job", "batch", parallelism=1)
+    assert len(control_plane.run().pods()) == 1
+
+
+def test_an_indexed_job_of_a_file_without_completions_has_no_index() -> None:
+    control_plane = ControlPlane(*nodes(1))
+    control_plane.api.create(_job(parallelism=2, completionMode="Indexed"))
+    assert control_plane.run().pods() == {}
+
+
 def test_more_failed_indexes_than_allowed_end_the_job() -> None:
     control_plane = rested(*nodes(2), _indexed(backoffLimitPerIndex=0, maxFailedIndexes=1))
     control_plane.api.delete(_pod_of(control_plane, 0))
@@ -284,17 +385,18 @@ def test_a_rule_may_fail_the_index_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "done", "finished"),
+    ("rules", "done", "finished"),
     [
-        pytest.param({"succeededIndexes": "0"}, [0], "Complete", id="the index of the leader"),
-        pytest.param({"succeededIndexes": "0"}, [1], "", id="another index"),
-        pytest.param({"succeededIndexes": "0-2", "succeededCount": 2}, [0, 2], "Complete", id="so many of these"),
-        pytest.param({"succeededCount": 2}, [1], "", id="too few"),
-        pytest.param({"succeededCount": 2}, [1, 2], "Complete", id="so many"),
+        pytest.param([{"succeededIndexes": "0"}], [0], "Complete", id="the index of the leader"),
+        pytest.param([{"succeededIndexes": "0"}], [1], "", id="another index"),
+        pytest.param([{"succeededIndexes": "0-2", "succeededCount": 2}], [0, 2], "Complete", id="so many of these"),
+        pytest.param([{"succeededCount": 2}], [1], "", id="too few"),
+        pytest.param([{"succeededCount": 2}], [1, 2], "Complete", id="so many"),
+        pytest.param([{"succeededCount": 2}, {"succeededIndexes": "0"}], [0], "Complete", id="the second rule"),
     ],
 )
-def test_success_policy(rule: dict[str, Any], done: list[int], finished: str) -> None:
-    control_plane = rested(*nodes(2), _indexed(successPolicy={"rules": [rule]}))
+def test_success_policy(rules: list[dict[str, Any]], done: list[int], finished: str) -> None:
+    control_plane = rested(*nodes(2), _indexed(successPolicy={"rules": rules}))
     for index in done:
         pod = _pod_of(control_plane, index)
         control_plane.api.update(replace(pod, status=replace(pod.status, phase="Succeeded")))

@@ -182,6 +182,11 @@ def test_templates_that_differ_in_fields_of_no_typed_object(fields: Any, differs
     assert (unread_digest({"containers": [container(image="a:1", **fields)]}) != unread_digest(plain)) == differs
 
 
+def test_the_digest_of_a_template_takes_both_names_of_the_service_account_for_one() -> None:
+    digests = [unread_digest(spec) for spec in ({"serviceAccount": "a"}, {"serviceAccountName": "a"}, {})]
+    assert digests[0] == digests[1] != digests[2]
+
+
 def test_a_document_follows_its_typed_object() -> None:
     document = {"spec": {"replicas": 1, "unread": "x", "gone": 1, "list": [{"a": 1, "unread": 2}]}}
     old = {"spec": {"replicas": 1, "gone": 1, "list": [{"a": 1}], "default": ["x"], "scale": ["1"]}}

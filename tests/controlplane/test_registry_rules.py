@@ -122,6 +122,7 @@ PORT = "provided port is already allocated"
         ),
         pytest.param([SINGLE], [service("a", **V6)], ["spec.ipFamilies[0]", "not configured on this cluster"], id="v6"),
         pytest.param([DUAL], [service("a", **V6)], [], id="v6 on two families"),
+        pytest.param([DUAL], [service("a", clusterIP="fd00:1::ffff", **V6)], [], id="the last address of v6"),
         pytest.param([], [service("a", **V6)], [], id="v6 of an unknown cluster"),
         pytest.param(
             [SINGLE, ranges("fd00:1::/112", name="more")], [service("a", **V6)], ["spec.ipFamilies[0]"], id="a later v6"

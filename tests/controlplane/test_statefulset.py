@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod, PodCondition
+from ksched_cli.api.core import ObjectMeta, Pod, PodCondition
 from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.api.workloads import ResourceQuota, ResourceQuotaSpec
 from ksched_cli.controlplane.controllers.revisions import revision_of
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.plane import is_complete
@@ -193,12 +194,43 @@ def test_an_unready_pod_that_stays_stops_the_way_down() -> None:
     assert control_plane.run().pods() == {"db-0": "", "db-1": "node-2+", "db-2": "node-1+"}
 
 
+@pytest.mark.parametrize(
+    ("state", "unready", "deleted"),
+    [
+        pytest.param("False", ["db-3"], ["db-3", "db-2"], id="the highest is the only one"),
+        pytest.param("False", ["db-2"], ["db-3", "db-2"], id="one below the highest"),
+        pytest.param("False", ["db-2", "db-3"], [], id="the highest waits for itself while a lower one is not ready"),
+        pytest.param("True", ["db-2", "db-3"], [], id="ready, but not for minReadySeconds"),
+    ],
+)
+def test_the_way_down_past_pods_that_are_not_available(state: str, unready: list[str], deleted: list[str]) -> None:
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=4, minReadySeconds=1000))
+    control_plane.queue.clock.advance_to(2000)
+    for name in unready:
+        pod, since = control_plane.pod(name), control_plane.api.timestamp()
+        ready = PodCondition("Ready", state, last_transition_time=since)
+        control_plane.api.update(replace(pod, status=replace(pod.status, conditions=(ready,))))
+    control_plane.change("StatefulSet", "db", replicas=2)
+    control_plane.run(900)
+    assert _names(control_plane, "deleted") == deleted
+
+
 def test_ordinals_start() -> None:
     control_plane = ControlPlane(*nodes(1))
     control_plane.api.create(make("StatefulSet", "db", replicas=2, ordinals={"start": 5}))
     assert list(control_plane.run().pods()) == ["db-5", "db-6"]
     control_plane.change("StatefulSet", "db", ordinals={"start": 6})
     assert list(control_plane.run().pods()) == ["db-6", "db-7"]
+
+
+@pytest.mark.parametrize("start", [0, 5])
+def test_without_a_partition_lower_pods_come_back_with_the_current_revision(start: int) -> None:
+    item = make("StatefulSet", "db", replicas=3, ordinals={"start": start}, updateStrategy={"type": "RollingUpdate"})
+    control_plane = rested(*nodes(2), item)
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    control_plane.run(0.1)
+    control_plane.api.delete(control_plane.pod(f"db-{start}"), grace=0)
+    assert control_plane.run(0.1).revisions()[f"db-{start}"] == "app:v1"
 
 
 def test_ordinals_without_a_start_begin_at_zero() -> None:
@@ -222,6 +254,31 @@ def test_a_finished_pod_is_made_again() -> None:
     control_plane.api.update(replace(pod, status=replace(pod.status, phase="Succeeded")))
     assert control_plane.run().pods() == {"db-0": "node-1+"}
     assert _steps(control_plane) == [("deleted", "db-0"), ("created", "db-0")]
+
+
+def test_the_pods_after_a_finished_one_wait_for_it() -> None:
+    control_plane = rested(*nodes(1), make("StatefulSet", "db", replicas=2))
+    control_plane.api.delete(control_plane.pod("db-1"), grace=0)
+    pod = control_plane.pod("db-0")
+    control_plane.api.update(replace(pod, status=replace(pod.status, phase="Failed")))
+    assert _names(control_plane.run(), "created") == ["db-0", "db-1"]
+
+
+def test_a_pod_of_its_name_without_a_controller_is_one_of_its_pods() -> None:
+    other = rested(*nodes(1), make("StatefulSet", "db", replicas=1)).pod("db-0")
+    orphan = replace(other, metadata=replace(other.metadata, owner_references=()))
+    control_plane = ControlPlane(*nodes(1), orphan)
+    control_plane.api.create(make("StatefulSet", "db", replicas=2))
+    assert control_plane.run().pods() == {"db-0": "node-1+", "db-1": "node-1+"}
+
+
+def test_a_pod_that_admission_refuses_is_kept_with_the_reason() -> None:
+    quota = ResourceQuota(ObjectMeta("few", "default"), ResourceQuotaSpec(hard={"pods": "1"}))
+    control_plane = ControlPlane(*nodes(1), quota)
+    control_plane.api.create(make("StatefulSet", "db", replicas=3))
+    control_plane.run()
+    (refusals,) = control_plane.api.refusals.values()
+    assert {name: each.plugin for name, each in refusals.items()} == {"db-1": "ResourceQuota"}
 
 
 def test_a_terminating_pod_holds_its_name() -> None:
@@ -314,6 +371,8 @@ def _rolling(most: int | str | None, partition: int = 0, **spec: Any) -> Any:
         pytest.param(_rolling(2), ["db-3"], ["db-3", "db-2"], id="two"),
         pytest.param(_rolling("50%"), ["db-3"], ["db-3", "db-2"], id="half"),
         pytest.param(_rolling("10%"), ["db-3"], ["db-3"], id="a percentage is rounded down, to one at least"),
+        pytest.param(_rolling("40%"), ["db-3"], ["db-3"], id="1.6 pods are one"),
+        pytest.param(make("StatefulSet", "db", replicas=4), ["db-3"], ["db-3"], id="one without a strategy"),
         pytest.param(_rolling(3, partition=2), ["db-3"], ["db-3", "db-2"], id="not below the partition"),
         pytest.param(
             _rolling(2, podManagementPolicy="Parallel"), ["db-3"], ["db-3", "db-2"], id="in parallel the same limit"

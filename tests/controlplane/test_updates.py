@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import PodBuilder, make_node, make_pod, write_list
+from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.running import Ksched
 
@@ -86,18 +86,12 @@ def on_disk(kind: str) -> dict[str, Any]:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
-def gated(*disks: str, **selector: str) -> PodBuilder:
-    """A pod with a gate, that needs one of these disks."""
-    terms = ({"matchExpressions": [{"key": "disk", "operator": "In", "values": [kind]}]} for kind in disks)
-    pod = make_pod("w").gate("a/b").selector(**selector)
-    return pod.node_affinity(*terms) if disks else pod
-
-
 def spread_over(key: str) -> dict[str, Any]:
     alone = {"labelSelector": {"matchLabels": {"app": "w"}}, "topologyKey": key}
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}}
 
 
+JOB_LABELS = {"app": "w", "job-name": "w", "batch.kubernetes.io/job-name": "w"}
 JOB_IS_FIXED = "spec.template: Invalid value: field is immutable"
 FINISHED = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
 STORAGE = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "w"}, "provisioner": "a"}
@@ -177,6 +171,18 @@ REFUSED = [
         id="completions",
     ),
     pytest.param(
+        stored(job(spec={"completions": 2, "parallelism": 2})),
+        job(spec={"completions": None, "parallelism": 2}),
+        "spec.completions: Invalid value: null: field is immutable",
+        id="completions that are taken away",
+    ),
+    pytest.param(
+        stored(job(spec={"parallelism": 2})),
+        job(spec={"completions": 3, "parallelism": 2}),
+        "spec.completions: Invalid value: 3: field is immutable",
+        id="completions of a work queue",
+    ),
+    pytest.param(
         claim("2Gi"),
         claim("1Gi"),
         "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity",
@@ -224,30 +230,6 @@ REFUSED = [
         make_pod("w").selector(disk="ssd").doc(),
         "spec.nodeSelector: Forbidden: pod updates may not change fields other than",
         id="node selector of a pending pod",
-    ),
-    pytest.param(
-        gated(disk="ssd").doc(),
-        gated(disk="hdd", zone="a").doc(),
-        "only additions to spec.nodeSelector are allowed",
-        id="another node selector of a gated pod",
-    ),
-    pytest.param(
-        gated("ssd").doc(),
-        gated("ssd", "hdd").doc(),
-        "nodeSelectorTerms: Invalid value",
-        id="one more term of a gated pod",
-    ),
-    pytest.param(
-        gated("ssd", "hdd").doc(),
-        gated("ssd", "tape").doc(),
-        "nodeSelectorTerms[1]: Invalid value",
-        id="another term of a gated pod",
-    ),
-    pytest.param(
-        gated().doc(),
-        gated().gate("c/d").doc(),
-        "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'c/d'",
-        id="one more gate",
     ),
 ]
 
@@ -300,9 +282,17 @@ def test_a_refused_update_ends_every_command(
         pytest.param(stored(job(spec=on_failure(status="True"))), job(spec=on_failure()), id="a default in a list"),
         pytest.param(claim("1Gi"), claim("2Gi"), id="a larger claim"),
         pytest.param(make_pod("w").doc(), make_pod("w").image("other:2").doc(), id="image of a pending pod"),
-        pytest.param(gated(disk="ssd").doc(), gated(disk="ssd", zone="a").doc(), id="node selector of a gated pod"),
-        pytest.param(gated().doc(), gated("ssd").doc(), id="first terms of a gated pod"),
-        pytest.param(gated().gate("c/d").doc(), gated().doc(), id="one gate less"),
+        pytest.param(
+            stored(job()),
+            item("Job", {"template": {**template(restartPolicy="Never"), "metadata": {"labels": JOB_LABELS}}}),
+            id="the labels that the API server gives to the pods of a Job",
+        ),
+        pytest.param(job(spec={"parallelism": 2}), job(spec={"completions": 3, "parallelism": 2}), id="a cut Job"),
+        pytest.param(
+            item("PersistentVolumeClaim", {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}),
+            claim(),
+            id="a claim that was cut",
+        ),
         pytest.param(RUNNING, make_pod("w").image("other:2").requests(cpu="1000m").doc(), id="image of a running pod"),
     ],
 )
@@ -348,15 +338,40 @@ SOURCE = "Forbidden: spec.persistentvolumesource is immutable after creation"
     [
         pytest.param(LIVE_SERVICE, service(clusterIP="10.0.0.1"), "", id="the address"),
         pytest.param(LIVE_SERVICE, service(), "", id="no address"),
-        pytest.param(LIVE_SERVICE, service(clusterIP="10.0.0.2"), "may not change once set", id="another address"),
+        pytest.param(
+            LIVE_SERVICE,
+            service(clusterIP="10.0.0.2"),
+            'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
+            id="another address",
+        ),
+        pytest.param(
+            service(clusterIP="None", ipFamilies=["IPv4"]),
+            service(clusterIP="None", ipFamilies=["IPv6"]),
+            "",
+            id="another family of a headless service",
+        ),
         pytest.param(LIVE_SERVICE, service(clusterIP="None"), "may not change once set", id="headless"),
         pytest.param(balanced("a.b/c"), balanced("a.b/c"), "", id="the class of a load balancer"),
         pytest.param(balanced("a.b/c"), balanced("a.b/d"), "may not change once set", id="another class"),
         pytest.param(volume(nfs=NFS), volume(nfs=NFS, mountOptions=["hard"]), "", id="mount options"),
         pytest.param(volume(nfs=NFS), volume(nfs=OTHER_NFS), SOURCE, id="another server"),
-        pytest.param(volume(nfs=NFS), volume(hostPath={"path": "/x"}), SOURCE, id="another source"),
+        pytest.param(volume(nfs=NFS), volume(hostPath={"path": "/x"}), f"spec.hostPath: {SOURCE}", id="another source"),
+        pytest.param(
+            volume(hostPath={"path": "/x"}),
+            volume(hostPath=None, nfs=NFS),
+            f"spec.nfs: {SOURCE}",
+            id="another source in place of the first",
+        ),
         pytest.param(volume(nfs=NFS), volume(nfs=NFS, volumeMode="Block"), "field is immutable", id="volume mode"),
-        pytest.param(volume(nfs=NFS), volume(nfs=NFS, nodeAffinity=in_zone("a")), "", id="a first node affinity"),
+        pytest.param(
+            stored(volume(nfs=NFS)), volume(nfs=NFS, nodeAffinity=in_zone("a")), "", id="a first node affinity"
+        ),
+        pytest.param(
+            stored(volume(nfs=NFS, nodeAffinity=in_zone("a"))),
+            volume(nfs=NFS, nodeAffinity=in_zone("a"), mountOptions=["hard"]),
+            "",
+            id="the same node affinity",
+        ),
         pytest.param(
             volume(nfs=NFS, nodeAffinity=in_zone("a")),
             volume(nfs=NFS, nodeAffinity=in_zone("b")),
@@ -434,6 +449,12 @@ UPDATES = {
         running(terminationGracePeriodSeconds=2),
         "spec.terminationGracePeriodSeconds",
         running(terminationGracePeriodSeconds=1),
+    ),
+    "a grace period of zero": (
+        running(terminationGracePeriodSeconds=0),
+        running(terminationGracePeriodSeconds=1),
+        "spec.terminationGracePeriodSeconds",
+        running(terminationGracePeriodSeconds=0),
     ),
     "a limit of a pod": (
         running(container={"resources": {"requests": {"cpu": "1"}}}),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, Namespace, ObjectMeta, Pod
+from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, Namespace, ObjectMeta, Pod, Toleration
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.admission.chain import Chain
@@ -247,6 +247,12 @@ BUSY = make_pod("busy").requests(cpu="3").on("n")
             make_pod(), {"hard": {"pods": "0"}, "scopeSelector": scoped("PriorityClass", "Exists")}, "", id="of none"
         ),
         pytest.param(
+            make_pod().spec(priorityClassName="high"),
+            {"hard": {"pods": "0"}, "scopeSelector": scoped("PriorityClass", "Like", "high")},
+            "",
+            id="an operator that no API server accepts",
+        ),
+        pytest.param(
             make_pod().spec(
                 affinity={
                     "podAntiAffinity": {
@@ -266,6 +272,69 @@ def test_resource_quota(pod: PodBuilder, quota: dict[str, Any], expected: str) -
     spec = {key: value for key, value in quota.items() if key != "used"}
     refusal = verdict(pod, an("ResourceQuota", "few", spec=spec, status=status), BUSY.obj(), HIGH)[1]
     assert refusal == (f"ResourceQuota: {expected}" if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "requested"),
+    [
+        pytest.param({}, "services=1", id="no node ports"),
+        pytest.param({"type": "NodePort"}, "services=1,services.nodeports=2", id="a node port for each port"),
+        pytest.param(
+            {"type": "LoadBalancer"}, "services=1,services.loadbalancers=1,services.nodeports=2", id="load balancer"
+        ),
+        pytest.param(
+            {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False},
+            "services=1,services.loadbalancers=1,services.nodeports=1",
+            id="only the node ports that are given",
+        ),
+    ],
+)
+def test_what_a_quota_counts_of_a_service(spec: dict[str, Any], requested: str) -> None:
+    service = an("Service", spec={**spec, "ports": [{"port": 80, "nodePort": 30080}, {"port": 81}]})
+    none = quota(hard={"services": "0", "services.nodeports": "0", "services.loadbalancers": "0"})
+    assert f"requested: {requested}, used" in Chain(loaded_of(none)).object_refusal(service).message
+
+
+@pytest.mark.parametrize(
+    ("classes", "new", "name"),
+    [
+        pytest.param([HIGH], USUAL, "", id="the first default"),
+        pytest.param([HIGH, USUAL, USUAL_TOO], an("PriorityClass", "x", globalDefault=True), "usual-too", id="second"),
+        pytest.param([USUAL], HIGH, "", id="no default"),
+    ],
+)
+def test_there_is_one_default_priority_class(classes: list[Any], new: Any, name: str) -> None:
+    found = Chain(loaded_of(*classes)).object_refusal(new)
+    text = f"PriorityClass {name} is already marked as default. Only one default can exist"
+    assert (found.plugin, found.message) == (("Priority", text) if name else ("", ""))
+
+
+WRONG = {"selectors": [{"cel": {"expression": "true"}}, {"cel": {"expression": "1 +"}}]}
+
+
+@pytest.mark.parametrize(
+    ("item", "path"),
+    [
+        pytest.param(an("DeviceClass", spec=WRONG), "spec.selectors[1]", id="class"),
+        pytest.param(
+            an("ResourceClaim", spec={"devices": {"requests": [{"name": "a"}, {"name": "b", "exactly": WRONG}]}}),
+            "spec.devices.requests[1].exactly.selectors[1]",
+            id="claim",
+        ),
+        pytest.param(
+            an(
+                "ResourceClaimTemplate",
+                spec={"spec": {"devices": {"requests": [{"name": "a", "firstAvailable": [{"name": "x"}, WRONG]}]}}},
+            ),
+            "spec.spec.devices.requests[0].firstAvailable[1].selectors[1]",
+            id="alternative of a template",
+        ),
+    ],
+)
+def test_an_expression_that_cannot_be_read_is_refused_with_its_path(item: Any, path: str) -> None:
+    found = Chain(loaded_of()).object_refusal(item)
+    assert found.plugin == "Validation"
+    assert found.message.startswith(f"{path}.cel.expression: Invalid value: ")
 
 
 def test_quotas_count_up_pod_by_pod() -> None:
@@ -289,6 +358,49 @@ def test_runtime_class() -> None:
     assert pod.spec.overhead == {"cpu": "250m"}
     assert pod.spec.node_selector == {"disk": "ssd", "sandbox": "yes"}
     assert "sandbox" in {each.key for each in pod.spec.tolerations}
+
+
+ALWAYS, A_WHILE = {"key": "a", "operator": "Exists", "effect": "NoExecute"}, {"key": "a", "operator": "Exists"}
+SHORT, LONG = ({**ALWAYS, "tolerationSeconds": seconds} for seconds in (5, 9))
+
+
+@pytest.mark.parametrize(
+    ("own", "of_class", "kept"),
+    [
+        pytest.param([ALWAYS], [ALWAYS], [ALWAYS], id="the same twice"),
+        pytest.param([SHORT], [LONG], [LONG], id="the longer one"),
+        pytest.param([LONG], [SHORT], [LONG], id="the longer one is there"),
+        pytest.param([SHORT], [ALWAYS], [ALWAYS], id="for ever covers a while"),
+        pytest.param([ALWAYS], [SHORT], [ALWAYS], id="a while does not cover for ever"),
+        pytest.param([A_WHILE], [SHORT], [A_WHILE], id="every effect covers one"),
+        pytest.param([SHORT], [{"operator": "Exists"}], [{"operator": "Exists"}], id="every key covers one"),
+        pytest.param(
+            [{"key": "a", "value": "x"}, {"key": "a", "value": "y"}],
+            [{"key": "a", "value": "x"}],
+            [{"key": "a", "value": "x"}, {"key": "a", "value": "y"}],
+            id="by values",
+        ),
+        pytest.param([{"key": "a", "value": "x"}], [A_WHILE], [A_WHILE], id="every value covers one"),
+        pytest.param([{"key": "b"}, A_WHILE], [SHORT], [{"key": "b"}, A_WHILE], id="another key"),
+    ],
+)
+def test_tolerations_of_a_runtime_class(own: list[Any], of_class: list[Any], kept: list[Any]) -> None:
+    """What another toleration covers is left out."""
+    sandbox = an("RuntimeClass", "sandbox", handler="h", scheduling={"tolerations": of_class})
+    pod, refusal = verdict(make_pod().spec(runtimeClassName="sandbox", tolerations=own), sandbox)
+    assert refusal == ""
+    expected = msgspec.convert(kept, list[Toleration])
+    found = [each for each in pod.spec.tolerations if each.toleration_seconds != 300]
+    assert [(each.key, each.value, each.effect, each.toleration_seconds) for each in found] == [
+        (each.key, each.value, each.effect, each.toleration_seconds) for each in expected
+    ]
+
+
+@pytest.mark.parametrize(("memory", "is_refused"), [("64Mi", False), ("65536Ki", False), ("65Mi", True)])
+def test_the_overhead_of_a_pod_is_that_of_its_class(memory: str, is_refused: bool) -> None:
+    sandbox = an("RuntimeClass", "sandbox", handler="h", overhead={"podFixed": {"cpu": "250m", "memory": "64Mi"}})
+    pod = make_pod().spec(runtimeClassName="sandbox", overhead={"cpu": "0.25", "memory": memory})
+    assert ("Overhead doesn't match" in verdict(pod, sandbox)[1]) == is_refused
 
 
 @pytest.mark.parametrize(

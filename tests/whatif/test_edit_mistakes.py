@@ -10,6 +10,7 @@ import pytest
 from ksched_cli.errors import UsageError
 from ksched_cli.whatif.edits.lib.apply import contradictions
 from ksched_cli.whatif.edits.lib.edit import parse_edits
+from ksched_cli.whatif.edits.lib.editor import name_hint
 from tests.builders import loaded_of, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 from tests.whatif.test_edits import edits, workload
@@ -27,10 +28,15 @@ from tests.whatif.test_edits import edits, workload
         pytest.param("taint node-1=k", "there is no effect (write NODE=KEY[=VALUE]:EFFECT, such as node-1=k:NoSchedule)", id="no effect"),
         pytest.param("taint node-1=k:Never", "there is no effect Never (use one of NoSchedule", id="unknown effect"),
         pytest.param("taint node-1=-k:NoSchedule", "'-k' cannot be a key", id="bad key"),
+        pytest.param("taint node-1=-k-", "'-k' cannot be a key", id="bad key to remove"),
+        pytest.param("taint node-1=k:Never-", "there is no effect Never (use one of NoSchedule", id="unknown effect to remove"),
+        pytest.param("taint node-1=k=a b:NoSchedule", "'a b' cannot be a value", id="bad value of a taint"),
         pytest.param("taint node-1=k-", "node node-1 has no such taint (it has a:NoSchedule)", id="no such taint"),
         pytest.param("taint node-2=k-", "node node-2 has no such taint (it has none)", id="no taint at all"),
         pytest.param("label node-1=k", "label k has no value (write node-1=k=VALUE, or node-1=k- to remove it)", id="no value"),
         pytest.param("label node-1=k=a b", "'a b' cannot be a value", id="bad value"),
+        pytest.param("label node-1=-k=v", "'-k' cannot be a key", id="bad key of a label"),
+        pytest.param("label node-1=-k-", "'-k' cannot be a key", id="bad key of a label to remove"),
         pytest.param("label node-1=k-", "node node-1 has no label k (it has kubernetes.io/hostname)", id="no such label"),
         pytest.param("scale web=3", "'web' does not say what (write KIND/NAME", id="no kind"),
         pytest.param("scale deployments/web", "there is no number (write deployments/web=N)", id="no number"),
@@ -71,6 +77,20 @@ def test_mistakes(flag: str, message: str) -> None:
     (problem,) = raised.value.problems
     assert message in str(problem)
     assert "no-such-file" in flag or str(problem).startswith(f"--{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "hint"),
+    [
+        pytest.param(
+            "web", ["web4", "web2", "web1", "web3"], "did you mean web4 or web3 or web2?", id="three are near"
+        ),
+        pytest.param("x", "fedcba", "the input has a, b, c, d, e and 1 more", id="none is near: five of all"),
+        pytest.param("x", [], "", id="there are none"),
+    ],
+)
+def test_names_that_may_have_been_meant(name: str, names: list[str], hint: str) -> None:
+    assert name_hint(name, names) == hint
 
 
 def test_a_template_is_one_node(tmp_path: Path) -> None:

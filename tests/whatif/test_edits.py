@@ -156,6 +156,7 @@ def test_a_clone_has_drivers_and_devices_of_its_own() -> None:
         pytest.param("cpu=2", ["new-node"], {"cpu": "2", "pods": "110"}, None, id="one word"),
         pytest.param("cpu=2=2", ["new-node-1", "new-node-2"], {"cpu": "2", "pods": "110"}, None, id="one word, two nodes"),
         pytest.param("name=x,pods=5,a.b/gpu=1,zone=z=1", ["x"], {"pods": "5", "a.b/gpu": "1"}, "z", id="all sorts"),
+        pytest.param("cpu=0.0001,memory=0", ["new-node"], {"cpu": "1m", "memory": "0", "pods": "110"}, None, id="hardly anything"),
         pytest.param("name=n,zone=z", ["n-1"], {"pods": "110"}, "z", id="the name is taken"),
     ],
 )  # fmt: skip
@@ -327,7 +328,9 @@ def test_new_pods_are_younger_than_all_others() -> None:
 def test_daemon_sets_run_on_new_nodes() -> None:
     log = workload("DaemonSet", "log")
     running = owned(make_pod("log-x").label(app="log"), "DaemonSet", "log").on("n").obj()
-    only_pods = owned(make_pod("net-x"), "DaemonSet", "net").on("n").obj()
+    # A copy needs no admission: the class may be missing.
+    copied = make_pod("net-x").spec(priorityClassName="gone").priority(5)
+    only_pods = owned(copied, "DaemonSet", "net").on("n").obj()
     done = edited(loaded_of(make_node("n").obj(), log, running, only_pods), "clone-node n", "add-node cpu=1")
     new = [pod for pod in done.loaded.of(Pod) if not pod.spec.node_name]
     bound = sorted((pod.metadata.name.split("-")[0], _bound_to(pod)) for pod in new)
@@ -440,6 +443,45 @@ def test_scale_a_deployment(template: str) -> None:
     assert len(grown.loaded.of(ReplicaSet)) == 1
     assert all(pod.metadata.owner_references[0].name == "web-abc" for pod in grown.loaded.of(Pod))
     assert len(where(edited(loaded_of(*items), "scale deploy/web=1"))) == 1
+
+
+def replica_set(name: str, replicas: int | None, created: str, owner: str, namespace: str = "default") -> Any:
+    """A ReplicaSet of an owner, `KIND/NAME`, that the input lacks."""
+    kind, _, above = owner.partition("/")
+    owners = [{"kind": kind, "name": above, "controller": True}]
+    metadata = {"ownerReferences": owners, "creationTimestamp": created, "namespace": namespace}
+    return workload("ReplicaSet", name, replicas, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("flag", "scaled"),
+    [
+        pytest.param("deploy/web=4", "web-b", id="the newest of the largest sets of a Deployment"),
+        pytest.param("deploy/one=4", "one-a", id="a set without replicas has one"),
+        pytest.param("deploy/default/web=4", "web-b", id="in its namespace"),
+        pytest.param("rs/of-a-rollout=4", "of-a-rollout", id="of an owner that ksched does not know"),
+    ],
+)
+def test_which_replica_set_is_scaled(flag: str, scaled: str) -> None:
+    sets = [
+        replica_set("web-a", 2, "2026-01-01T00:00:00Z", "Deployment/web"),
+        replica_set("web-b", 2, "2026-02-01T00:00:00Z", "Deployment/web"),
+        replica_set("web-c", 0, "2026-03-01T00:00:00Z", "Deployment/web"),
+        replica_set("one-a", None, "2026-01-01T00:00:00Z", "Deployment/one"),
+        replica_set("one-b", 0, "2026-02-01T00:00:00Z", "Deployment/one"),
+        replica_set("of-a-rollout", 1, "2026-01-01T00:00:00Z", "Rollout/x"),
+    ]
+    done = edited(loaded_of(make_node("n").obj(), *sets), f"scale {flag}")
+    assert [each.metadata.name for each in done.loaded.of(ReplicaSet) if each.spec.replicas == 4] == [scaled]
+
+
+def test_the_sets_of_a_deployment_that_are_scaled_are_in_its_namespace() -> None:
+    sets = [replica_set("web-a", 2, "2026-01-01T00:00:00Z", "Deployment/web", space) for space in ("a", "b")]
+    done = edited(loaded_of(make_node("n").obj(), *sets), "scale deploy/b/web=4")
+    assert [(each.metadata.namespace, each.spec.replicas) for each in done.loaded.of(ReplicaSet)] == [
+        ("a", 2),
+        ("b", 4),
+    ]
 
 
 def test_new_pods_go_through_admission() -> None:

@@ -12,7 +12,7 @@ import pytest
 from ksched_cli.api.core import Pod
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.api.workloads import PodTemplate, ReplicaSet
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.plan.run.options import RunOptions
@@ -270,6 +270,59 @@ def test_all_mistakes_at_once_with_their_lines(tmp_path: Path) -> None:
         ":3: ReplicaSet default/w",
         ":3: ReplicaSet default/w",
     ]
+
+
+def priority(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": 5,
+        "globalDefault": True,
+    }
+
+
+def test_what_the_api_server_refuses_of_several_objects(tmp_path: Path) -> None:
+    """A new object that is refused, one that is not, and updates: one of a live object that has an error already."""
+    live = workload(
+        "Deployment",
+        "old",
+        selector={"matchLabels": {"app": "w"}},
+        template=TEMPLATE,
+        strategy={"type": "Recreate", "rollingUpdate": {"maxSurge": 1}},
+        progressDeadlineSeconds=20,
+    )
+    late = workload("Deployment", "old", selector={"matchLabels": {"app": "w"}}, template=TEMPLATE, minReadySeconds=30)
+    other = deployment(selector={"matchLabels": {"app": "x"}}, template=OTHER)
+    found = complaints(
+        tmp_path,
+        *(priority("b"), make_pod("new").doc(), late, other),
+        cluster=(NODE, priority("a"), live, deployment()),
+    )
+    assert [each.partition(" (")[0] for each in found] == [
+        ":1: PriorityClass b: Priority refuses: PriorityClass a is already marked as default. Only one default can exist",
+        ":3: Deployment default/old: spec.progressDeadlineSeconds: Invalid value: 20: must be greater than minReadySeconds",
+        ':4: Deployment default/w: spec.selector: Invalid value: {"matchLabels": {"app": "x"}}: field is immutable',
+    ]
+
+
+def test_a_workload_that_stays_as_it_is_gets_the_pods_that_the_input_lacks(tmp_path: Path) -> None:
+    web = workload("ReplicaSet", selector={"matchLabels": {"app": "w"}}, template=TEMPLATE, replicas=2)
+    loaded, _ = applied(tmp_path, [NODE, web], web)
+    assert len(pods(loaded)) == 2
+
+
+def test_a_suspended_job_makes_no_pods(tmp_path: Path) -> None:
+    never = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+    loaded, _ = applied(tmp_path, [NODE], workload("Job", suspend=True, template=never))
+    assert (pods(loaded), loaded.warnings) == ({}, ["Job default/w is suspended: it makes no pods"])
+
+
+def test_a_pod_template_is_kept_with_its_pod(tmp_path: Path) -> None:
+    item = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "t"}, "template": TEMPLATE}
+    loaded, _ = applied(tmp_path, [NODE], item)
+    assert [each.metadata.name for each in loaded.of(PodTemplate)] == ["t"]
+    assert [name[:2] for name in pods(loaded)] == ["t-"]
 
 
 def test_a_namespace_that_is_not_there(tmp_path: Path) -> None:

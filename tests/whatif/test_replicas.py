@@ -9,6 +9,7 @@ import pytest
 
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.api.workloads import LimitRange, ResourceQuota
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.errors import InputError
 from ksched_cli.sources.loaded import Loaded, Origin
@@ -102,6 +103,23 @@ def test_which_kinds_can_be_counted(item: Any, complaint: str) -> None:
         read_shapes(Loaded(), manifests)
     (problem,) = caught.value.problems
     assert (problem.message, problem.source, problem.line) == (complaint, "m.yaml", 4)
+
+
+def test_what_the_quotas_of_other_objects_bound_is_a_gap() -> None:
+    item = workload("Deployment")
+    hard = {"pods": "9", "requests.cpu": "9", "requests.storage": "9", "services": "9", "count/pods": "9"}
+    metadata = {"name": "q", "namespace": "shop"}
+    quota = msgspec.convert({"metadata": metadata, "spec": {"hard": hard}}, ResourceQuota)
+    limits = {"limits": [{"type": "PersistentVolumeClaim"}, {"type": "Pod"}, {"type": "Container"}]}
+    cluster = loaded_of(quota, msgspec.convert({"metadata": metadata, "spec": limits}, LimitRange))
+    manifests = loaded_of(item)
+    manifests.origins[id(item)] = Origin("m.yaml", 4)
+    (shape,) = read_shapes(cluster, manifests)
+    assert cluster.gaps == [
+        "ResourceQuota shop/q: requests.storage, services",
+        "LimitRange shop/q: PersistentVolumeClaim",
+    ]
+    assert shape.names == ("web", "deployment/web", "shop/deployment/web")
 
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

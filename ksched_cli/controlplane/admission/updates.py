@@ -166,9 +166,9 @@ def _job(after: Document, before: Document) -> Errors:
         template = [path for path in template if not _may_change(path[2:], sides)]
     if template:
         yield FieldError(("spec", "template"), f"Invalid value: {_IMMUTABLE}")
-    completions, there = number_at(new, "completions"), number_at(old, "completions")
-    if completions is None or there is None or completions == there:
+    if not any(_changed(("spec", "completions"), after, before)):
         return
+    completions = number_at(new, "completions")
     if text_at(old, "completionMode") != "Indexed":
         yield invalid(("spec", "completions"), completions, _IMMUTABLE)
     elif completions != number_at(new, "parallelism"):
@@ -226,15 +226,16 @@ def refused_resize(after: Document, before: Document, storage_class: Document) -
 
 
 def _service(after: Document, before: Document) -> Errors:
-    """The addresses and families of validateUpgradeDowngradeClusterIPs, unless the type is or was ExternalName, and the
-    class of a load balancer."""
+    """The addresses and families of validateUpgradeDowngradeClusterIPs and -IPFamilies, unless the type is or was
+    ExternalName, and the class of a load balancer."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
     kinds = (text_at(new, "type"), text_at(old, "type"))
     wanted, there = text_at(new, "clusterIP"), text_at(old, "clusterIP")
     if "ExternalName" not in kinds and wanted and there and wanted != there:
         yield invalid(("spec", "clusterIPs", 0), [wanted], "may not change once set")
     family, before_it = ((each.get("ipFamilies") or [None])[0] for each in (new, old))
-    if "ExternalName" not in kinds and family and before_it and family != before_it:
+    # The families of a headless service may change.
+    if not {"ExternalName", "None"} & {*kinds, wanted, there} and family and before_it and family != before_it:
         yield invalid(("spec", "ipFamilies", 0), family, "may not change once set")
     if kinds == ("LoadBalancer", "LoadBalancer") and new.get("loadBalancerClass") != old.get("loadBalancerClass"):
         yield invalid(("spec", "loadBalancerClass"), new.get("loadBalancerClass"), "may not change once set")
@@ -245,11 +246,10 @@ def _volume(after: Document, before: Document) -> Errors:
     sources = set(volume_sources_of("PersistentVolumeSpec"))
     old, new = object_at(before, "spec"), object_at(after, "spec")
     if not sources.isdisjoint(old):
-        changed = sorted(
-            path[1] for path in _changed(("spec",), after, before, frozenset(sources)) if path[1] in sources
-        )
-        # The source that is new, not the one that it replaces.
-        for field in sorted(changed, key=lambda each: each in old and each not in new)[:1]:
+        changed = {path[1] for path in _changed(("spec",), after, before, frozenset(sources)) if path[1] in sources}
+        if changed:
+            # The source that is new, not the one that it replaces.
+            field = min(changed, key=lambda each: (each not in new, each))
             yield forbidden(("spec", field), "spec.persistentvolumesource is immutable after creation")
     if old.get("nodeAffinity") and any(_changed(("spec", "nodeAffinity"), after, before)):
         yield invalid(("spec", "nodeAffinity"), new.get("nodeAffinity"), _IMMUTABLE)
@@ -299,7 +299,8 @@ def _gated_pod(new: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
         # An empty term matches no node, and stays empty.
         is_less = not any(before.values()) and any(term.values())
         for field in ("matchExpressions", "matchFields"):
-            is_less |= not all(each in (term.get(field) or []) for each in before.get(field) or [])
+            first = before.get(field) or []
+            is_less |= (term.get(field) or [])[: len(first)] != first
         if is_less:
             yield invalid((*here, index), dict(term), "only additions are allowed (no mutations or deletions)")
 

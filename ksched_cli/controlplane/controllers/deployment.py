@@ -191,9 +191,8 @@ class DeploymentController(Controller):
             sets.append(found)
             return found
         if found.spec.min_ready_seconds != item.spec.min_ready_seconds:
-            updated = replace(found, spec=replace(found.spec, min_ready_seconds=item.spec.min_ready_seconds))
-            sets[sets.index(found)] = updated
-            return self.api.update(updated)
+            spec = replace(found.spec, min_ready_seconds=item.spec.min_ready_seconds)
+            return self.api.update(replace(found, spec=spec))
         return found
 
     # Another number of replicas

@@ -33,6 +33,11 @@ def completions_of(item: Job) -> int | None:
     return item.spec.completions
 
 
+def indexes_of(item: Job) -> int:
+    """How many indexes the pods of the Job have; the API server takes no Indexed Job without completions."""
+    return completions_of(item) or 0
+
+
 def read_indexes(text: str, completions: int) -> set[int]:
     """`1,3-5` of status.completedIndexes, as far as there are such indexes."""
     indexes: set[int] = set()
@@ -123,7 +128,7 @@ def has_too_many_failed(item: Job, failed: Collection[int], succeeded: Collectio
     most = item.spec.max_failed_indexes
     if most is not None and len(failed) > most:
         return True
-    return bool(failed) and len(failed) + len(succeeded) >= (completions_of(item) or 0)
+    return bool(failed) and len(failed) + len(succeeded) >= indexes_of(item)
 
 
 def meets_success_policy(item: Job, succeeded: Collection[int]) -> bool:
@@ -136,7 +141,7 @@ def meets_success_policy(item: Job, succeeded: Collection[int]) -> bool:
             if rule.succeeded_count is not None and len(succeeded) >= rule.succeeded_count:
                 return True
             continue
-        wanted = read_indexes(rule.succeeded_indexes, completions_of(item) or 0)
+        wanted = read_indexes(rule.succeeded_indexes, indexes_of(item))
         found = len(wanted.intersection(succeeded))
         if wanted and (found == len(wanted) or (rule.succeeded_count is not None and found >= rule.succeeded_count)):
             return True
@@ -247,11 +252,11 @@ class JobController(Controller):
         pods = self.store.pods_of(item)
         done = [pod for pod in pods if pod.status.phase == "Succeeded"]
         failed = sum(_has_failed(item, pod) for pod in pods)
-        indexes = _indexes(done) | read_indexes(item.status.completed_indexes, completions_of(item) or 0)
+        indexes = _indexes(done) | read_indexes(item.status.completed_indexes, indexes_of(item))
         succeeded, failed = max(item.status.succeeded, len(done)), max(item.status.failed, failed)
         finished = (each.type for each in item.status.conditions if each.status == "True")
         end = next((each for each in finished if each in (COMPLETE, FAILED)), "")
-        gone = read_indexes(item.status.failed_indexes, completions_of(item) or 0)
+        gone = read_indexes(item.status.failed_indexes, indexes_of(item))
         replaced = LoggedDict[int, ReplacedPod](self.api.undo)
         progress = _Progress(succeeded, failed, indexes, end, LoggedSet(self.api.undo), frozenset(gone), replaced)
         progress.undo = self.api.undo
@@ -272,10 +277,8 @@ class JobController(Controller):
         was_over = old is not None and (old.status.phase == "Succeeded" or _has_failed(item, old))
         if was_over or not (new is None or _has_failed(item, new)):
             return
-        if pod.metadata.uid in progress.released:
-            progress.released.discard(pod.metadata.uid)
-            return
-        self._observe_failure(item, progress, pod)
+        if pod.metadata.uid not in progress.released:
+            self._observe_failure(item, progress, pod)
 
     def _observe_failure(self, item: Job, progress: _Progress, pod: Pod) -> None:
         action = failure_action(item, pod, disrupted=uid_of_pod(pod) in self.api.disrupted)
@@ -361,7 +364,7 @@ class JobController(Controller):
         leaving: list[Pod] = []
         ordered = sorted(active, key=order_of_deletion)
         if item.spec.completion_mode == INDEXED:
-            indexes = range(completions_of(item) or 0)
+            indexes = range(indexes_of(item))
             last = {index: pod for pod in ordered for index in _indexes((pod,)) if index in indexes}
             kept = {pod.metadata.name for pod in last.values()}
             leaving = [pod for pod in ordered if pod.metadata.name not in kept]
@@ -394,7 +397,7 @@ class JobController(Controller):
             return
         holding = [pod for pod in pods if is_active(pod) or (_replaces_failed_only(item) and _is_terminating(pod))]
         taken = progress.indexes | progress.failed_indexes | _indexes(holding)
-        free = [index for index in range(completions_of(item) or 0) if index not in taken][:count]
+        free = [index for index in range(indexes_of(item)) if index not in taken][:count]
         if has_limit_per_index(item):
             free = self._without_back_off(item, progress, free)
         for index in free:

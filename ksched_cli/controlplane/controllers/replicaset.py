@@ -53,12 +53,12 @@ def _compare(one: Pod, other: Pod, on_node: Counter[str], now: float, invented_u
     """ActivePodsWithRanks.Less: below zero when the first goes first, zero when no rule decides."""
     mine, others = ((*_progress(pod), _cost(pod), -on_node[pod.spec.node_name]) for pod in (one, other))
     if mine != others:
-        return -1 if mine < others else 1
+        return _direction(mine < others)
     found = _by_age(one, other, _ready_since(one), _ready_since(other), now, invented_uids)
     if found:
         return found
     if _restarts(one) != _restarts(other):
-        return -1 if _restarts(one) > _restarts(other) else 1
+        return _direction(_restarts(one) > _restarts(other))
     return _by_age(one, other, _created(one), _created(other), now, invented_uids)
 
 
@@ -83,18 +83,22 @@ def _by_age(one: Pod, other: Pod, mine: float | None, others: float | None, now:
     pod that is created in the run: then nothing decides."""
     if mine == others:
         return 0
-    if mine is None or others is None:
-        return -1 if mine is None else 1
-    difference = _magnitude(now - mine) - _magnitude(now - others)
-    if difference == 0:
-        if {one.metadata.uid, other.metadata.uid} & invented_uids:
-            return 0
-        return -1 if one.metadata.uid < other.metadata.uid else 1
-    return -1 if difference < 0 else 1
+    difference = _magnitude(mine, now) - _magnitude(others, now)
+    if difference or {one.metadata.uid, other.metadata.uid} & invented_uids:
+        return difference
+    return _direction(one.metadata.uid < other.metadata.uid)
 
 
-def _magnitude(seconds: float) -> int:
-    return int(math.log2(seconds * _NANO)) if seconds > 0 else -1
+def _magnitude(since: float | None, now: float) -> int:
+    """The power of two of the age. A time that is missing is younger than all."""
+    if since is None:
+        return -2
+    return int(math.log2((now - since) * _NANO)) if now > since else -1
+
+
+def _direction(is_first: bool) -> int:
+    """What a comparison returns for two pods of which the first goes first, or the second."""
+    return -1 if is_first else 1
 
 
 def _ready(pod: Pod) -> bool:

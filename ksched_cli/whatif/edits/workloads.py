@@ -29,32 +29,38 @@ class Scale(ObjectEdit, frozen=True):
 
     def apply(self, editor: Editor) -> None:
         """Set the number of replicas. The controller of the workload creates or deletes pods."""
-        from msgspec.structs import replace
-
         from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 
         scaled = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
         if self.target.kind not in scaled:
             names = ", ".join(kind.__name__ for kind in scaled)
             raise EditMistake(f"a {self.target.kind.__name__} has no replicas", f"{names} can be scaled")
-        item = _scaled(editor, self.target)
-        item = editor.api.update(replace(item, spec=replace(item.spec, replicas=self.replicas)))
-        editor.plane.mark_as_set(item)
-        # An input may have fewer pods than the workload wants.
-        for each in (item, *editor.store.owned(item, ReplicaSet)):
-            editor.api.touch(each)
+        _set_replicas(editor, _scaled(editor, self.target), self.replicas)
+
+
+def _set_replicas(editor: Editor, item: Any, replicas: int) -> None:
+    """Set the number, and let the controllers look in any case: an input may lack pods of the workload."""
+    from msgspec.structs import replace
+
+    from ksched_cli.api.workloads import ReplicaSet
+
+    item = editor.api.update(replace(item, spec=replace(item.spec, replicas=replicas)))
+    editor.plane.mark_as_set(item)
+    for each in (item, *editor.store.owned(item, ReplicaSet)):
+        editor.api.touch(each)
 
 
 def _scaled(editor: Editor, target: Reference) -> Any:
-    """The object to scale. An input without Deployments has their ReplicaSets: then it is the newest of those."""
-    from ksched_cli.api.workloads import Deployment, ReplicaSet
+    """The object to scale. An input without Deployments has their ReplicaSets: then it is the largest of those, and the
+    newest of equal ones."""
+    from ksched_cli.api.workloads import Deployment, ReplicaSet, wanted_replicas
     from ksched_cli.controlplane.store import owner_identity
     from ksched_cli.whatif.edits.lib.targets import find, matching
 
     if target.kind is Deployment and not matching(editor.store, target, editor.namespace):
         sets = [each for each in editor.store.of(ReplicaSet) if _is_owned(each, target)]
         if len({each.metadata.namespace for each in sets}) == 1:
-            return max(sets, key=lambda each: (each.spec.replicas or 0, each.metadata.creation_timestamp or ""))
+            return max(sets, key=lambda each: (wanted_replicas(each), each.metadata.creation_timestamp or ""))
     item = find(editor.store, target, editor.namespace)
     owner = owner_identity(item)
     if owner is not None and _exists(editor, owner):
@@ -130,9 +136,7 @@ class AtBound(Edit, Struct, frozen=True):
     def apply(self, editor: Editor) -> None:
         """Set the replicas, as the HorizontalPodAutoscaler controller does at this bound. A workload with 0 replicas
         stays: its HorizontalPodAutoscaler is disabled."""
-        from msgspec.structs import replace
-
-        from ksched_cli.api.workloads import ReplicaSet, wanted_replicas
+        from ksched_cli.api.workloads import wanted_replicas
 
         autoscalers = editor.store.autoscalers
         if not autoscalers:
@@ -143,10 +147,7 @@ class AtBound(Edit, Struct, frozen=True):
             if item is None or item.spec.template is None:
                 editor.api.warnings.append(f"{each.label} scales {key[0]} {key[1]}/{key[2]}, which is not in the input")
             elif wanted_replicas(item) or each.is_keda:
-                item = editor.api.update(replace(item, spec=replace(item.spec, replicas=number)))
-                editor.plane.mark_as_set(item)
-                for own in (item, *editor.store.owned(item, ReplicaSet)):
-                    editor.api.touch(own)
+                _set_replicas(editor, item, number)
 
 
 def _parse_hpa(text: str) -> AtBound:
