@@ -140,7 +140,7 @@ class UnstableSort(Generic[T]):
                 return False
             self.swap(at, at - 1)
             self._shift_left(at - 1, low, at)
-            self._shift_right(at + 1, high, at)
+            self._shift_right(at + 1, high)
         return False
 
     def _shift_left(self, start: int, low: int, at: int) -> None:
@@ -150,9 +150,7 @@ class UnstableSort(Generic[T]):
             self.swap(start, start - 1)
             start -= 1
 
-    def _shift_right(self, start: int, high: int, at: int) -> None:
-        if high - at < 2:
-            return
+    def _shift_right(self, start: int, high: int) -> None:
         while start < high and self.less(start, start - 1):
             self.swap(start, start - 1)
             start += 1

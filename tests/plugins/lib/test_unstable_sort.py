@@ -119,6 +119,54 @@ def test_ties_end_where_sort_slice_of_go_leaves_them(values: list[int], expected
     assert sorted_indexes(values) == [int(each) for each in expected.split()]
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param(
+            "3 5 2 4 3 3 6 4 4 5 3 5 6 9 6 10 11 11 12 0 0 12 13 13 9 14 15 15 16 16 11 17 18 12 12 19 20 13 "
+            "14 1 1 21 22 22 23 15 24 16 16 25 17 26 18 18 18 28 19 19 20 1 2 21 21 32 23 30 23 22 22 31 35 "
+            "36 22 36 24 25 25 38 26 40",
+            "19 20 40 39 59 2 60 10 5 0 4 3 7 8 1 11 9 14 12 6 13 24 15 16 30 17 18 21 34 33 22 23 37 25 38 "
+            "27 45 26 28 48 29 47 50 31 53 32 54 52 35 57 56 58 36 61 41 62 72 68 43 67 42 64 44 66 74 46 49 "
+            "76 75 78 51 55 65 69 63 70 73 71 77 79",
+            id="bad pivots",
+        ),
+        pytest.param(
+            "35 23 34 22 66 65 64 21 62 20 60 59 29 19 56 27 27 53 26 25 23 16 16 15 25 45 22 43 21 20 13 19 "
+            "12 37 36 17 11 16 10 10 30 29 28 9 13 12 24 7 11 21 10 19 9 17 8 15 14 4 4 11 5 9 4 3 3 1 1 1 0 "
+            "0",
+            "69 68 65 67 66 63 64 62 57 58 60 47 54 43 61 52 39 50 38 59 36 48 45 32 44 30 56 23 55 22 37 21 "
+            "53 35 13 31 51 9 29 49 7 28 26 3 20 1 46 19 24 18 16 15 42 41 12 40 2 0 34 33 27 25 17 14 11 10 "
+            "8 6 5 4",
+            id="bad pivots, backwards",
+        ),
+        pytest.param(
+            "0 1 0 0 0 0 0 1 0 0 2 0 0 0 0 0 2 2 1 0 0 0 1 0 0 2 0 0 0 0 2 1 0 0 0 0 0 0 0 0 0 0 1 0 0 2 0 2 0 2",
+            "24 37 3 4 5 6 8 9 11 12 48 13 14 15 46 44 43 41 40 19 20 21 39 23 2 38 26 27 28 29 0 36 32 33 34 "
+            "35 7 1 42 22 18 31 45 17 10 25 16 47 30 49",
+            id="mostly of a kind",
+        ),
+        pytest.param(
+            "3 0 0 0 0 0 2 2 1 0 0 0 0 3 0 0 0 2 0 0 0 0 0 2 0 0 3 0 0 3 1 0 0 0 0 0 0 0 2 0 0 2 2 0 0 0 0 3 "
+            "0 0 0 3 1 0 0 0 0 0 0 2",
+            "45 39 2 3 58 5 57 56 55 9 10 11 12 54 14 15 16 53 18 19 20 21 22 50 24 25 49 27 1 28 4 31 32 33 "
+            "34 35 36 37 48 46 40 44 43 8 52 30 7 17 38 59 42 41 6 23 13 29 47 51 0 26",
+            id="mostly of a kind, longer",
+        ),
+        pytest.param(
+            "2 3 4 5 6 7 8 9 10 13 0 11 35 21 37 23 20 12 33 36 1 19 18 28 15 14 17 27 34 18 22 31 32 30 29 "
+            "28 16 26 25 24",
+            "10 20 0 1 2 3 4 5 6 7 8 11 17 9 25 24 36 26 22 29 21 16 13 30 15 39 38 37 27 23 35 34 33 31 32 "
+            "18 28 12 19 14",
+            id="pivots so bad that it ends as a heap",
+        ),
+    ],
+)
+def test_ties_of_inputs_that_are_hard_to_sort(values: str, expected: str) -> None:
+    """Recorded with Go 1.27."""
+    assert sorted_indexes([int(each) for each in values.split()]) == [int(each) for each in expected.split()]
+
+
 def test_a_part_that_is_turned_round_keeps_its_pivot() -> None:
     sorting = UnstableSort([*range(5), *range(60, 0, -1)], lambda left, right: left < right)
     pivot, increasing = sorting.choose_pivot(5, 65)

@@ -10,7 +10,7 @@ import math
 import sys
 import time
 from abc import abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -92,7 +92,7 @@ class ClaimConstraint:
         self._devices += 1
         return True
 
-    def remove(self, request: RequestView, device: Device, driver: str) -> None:
+    def remove(self, request: RequestView) -> None:
         if self._concerns(request):
             self._forget(request)
             self._devices -= 1
@@ -135,7 +135,7 @@ class MatchAnyOf(ClaimConstraint):
 
     def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
         values = _values(found)
-        if self._devices and self._common and values is not None:
+        if self._devices and values is not None:
             values &= self._common[-1]
         if not values:
             return False
@@ -302,7 +302,7 @@ class _Search:
         self.requests: dict[tuple[int, int], list[_RequestData]] = {}
         self.constraints: list[list[ClaimConstraint]] = []
         self.selectable: dict[tuple[int, int], bool] = {}
-        self.allocating: dict[DeviceID, set[int]] = {}
+        self.allocating: defaultdict[DeviceID, set[int]] = defaultdict(set)
         self.allocating_capacity: dict[DeviceID, Capacity] = {}
         self.picks: list[list[Pick]] = [[] for _ in claims]
         self.steps = 0
@@ -339,14 +339,8 @@ class _Search:
             missed = [each for each in request.selectors if not self.inventory.selected([each], home, device, "")]
             if missed:
                 mismatches.update(each.cel.expression for each in missed if each.cel is not None)
-            elif not self._is_selectable(claim_at, data, home, device):
-                counts["unreachable"] += 1
-            elif not request.admin and self._in_use(device_id(home, device)):
-                counts["in_use"] += 1
-            elif self.features.taints and taint_prevents_allocation(device.taints, request.tolerations):
-                counts["tainted"] += 1
-            else:
-                counts["fitting" if self._has_capacity(claim_at, data, home, device) else "capacity"] += 1
+            elif self._is_selectable(claim_at, data, home, device):
+                counts[self._first_lack(claim_at, data, home, device)] += 1
         return Shortfall(
             key_of(self.claims[claim_at]),
             request.full_name,
@@ -360,6 +354,13 @@ class _Search:
             counts["tainted"],
             counts["capacity"],
         )
+
+    def _first_lack(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> str:
+        if not data.request.admin and self._in_use(device_id(home, device)):
+            return "in_use"
+        if self.features.taints and taint_prevents_allocation(device.taints, data.request.tolerations):
+            return "tainted"
+        return "fitting" if self._has_capacity(claim_at, data, home, device) else "capacity"
 
     # Validation
 
@@ -519,12 +520,8 @@ class _Search:
         return False
 
     def _is_candidate(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> bool:
-        if data.request.admin:
-            if claim_at in self.allocating.get(candidate.id, ()):
-                return False
-        elif self._in_use(candidate.id):
-            return False
-        return self._suits(claim_at, data, candidate.slice, candidate.device)
+        taken = self._is_taken(claim_at, data.request, candidate.id)
+        return not taken and self._suits(claim_at, data, candidate.slice, candidate.device)
 
     def _try(
         self,
@@ -594,31 +591,33 @@ class _Search:
     def _in_use(self, device: DeviceID) -> bool:
         return device in self.allocated.devices or bool(self.allocating.get(device))
 
+    def _is_taken(self, claim_at: int, request: RequestView, device: DeviceID) -> bool:
+        """With admin access a claim may have the devices of others, but none of them twice."""
+        return claim_at in self.allocating.get(device, ()) if request.admin else self._in_use(device)
+
     def _take(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> bool:
         """allocateDevice, in its order: before 1.36.3 a refusal takes back only a part of what was taken."""
         request, device = data.request, candidate.device
         shared = self.features.consumable and bool(device.allow_multiple_allocations)
-        if not shared and request.admin and claim_at in self.allocating.get(candidate.id, ()):
+        if self._is_taken(claim_at, request, candidate.id):
             return False
-        if not request.admin and self._in_use(candidate.id):
+        if device.consumes_counters and not self.features.partitionable:
             return False
         charged = self._needs_counters(candidate, shared)
-        if charged and not (self.features.partitionable and self.counters.take(candidate.pool, device)):
+        if charged and not self.counters.take(candidate.pool, device):
             return False
         if self.features.taints and taint_prevents_allocation(device.taints, request.tolerations):
             return self._refuse(candidate, charged)
         if not self._add_to_constraints(claim_at, request, candidate):
             return self._refuse(candidate, charged)
-        holders = self.allocating.setdefault(candidate.id, set())
-        if not shared:
-            holders.add(claim_at)
         if not self._has_capacity(claim_at, data, candidate.slice, device):
             if self.rules.refused_devices_are_forgotten:
-                holders.discard(claim_at)
-                self._remove_from_constraints(claim_at, request, candidate)
+                self._remove_from_constraints(claim_at, request)
             return self._refuse(candidate, charged)
         consumed, was_shared = None, candidate.id in self.allocating_capacity
-        if shared:
+        if not shared:
+            self.allocating[candidate.id].add(claim_at)
+        else:
             consumed = consumed_capacity(device, request.capacity, counting=self.counting)
             add_capacity(self.allocating_capacity.setdefault(candidate.id, {}), consumed)
         self.picks[claim_at].append(Pick(request, device, candidate.slice, consumed, charged, was_shared))
@@ -628,7 +627,7 @@ class _Search:
         """Whether the device takes shared counters: not if another share of the device took them."""
         if not candidate.device.consumes_counters:
             return False
-        if not (shared and self.features.partitionable):
+        if not shared:
             return True
         persisted = candidate.id in self.allocated.capacity
         if self.rules.shares_hold_counters:
@@ -652,16 +651,16 @@ class _Search:
                     f"{'/'.join(candidate.id)} because a claim constraint would not be satisfied"
                 )
             for earlier in constraints[:at]:
-                earlier.remove(request, candidate.device, driver)
+                earlier.remove(request)
             return False
         return True
 
-    def _remove_from_constraints(self, claim_at: int, request: RequestView, candidate: _Candidate) -> None:
-        for constraint in reversed(self.constraints[claim_at]):
-            constraint.remove(request, candidate.device, candidate.id[0])
+    def _remove_from_constraints(self, claim_at: int, request: RequestView) -> None:
+        for constraint in self.constraints[claim_at]:
+            constraint.remove(request)
 
     def _give_back(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> None:
-        self._remove_from_constraints(claim_at, data.request, candidate)
+        self._remove_from_constraints(claim_at, data.request)
         self.allocating[candidate.id].discard(claim_at)
         pick = self.picks[claim_at].pop()
         if pick.consumed is not None:

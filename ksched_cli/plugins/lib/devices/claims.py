@@ -150,15 +150,14 @@ def views_of(request: DeviceRequest) -> tuple[RequestView, ...]:
 def _view(
     request: ExactDeviceRequest | DeviceSubRequest, name: str, parent: str, admin_access: bool | None
 ) -> RequestView:
-    """The API server fills in an omitted mode with ExactCount and an omitted count with 1."""
-    mode = request.allocation_mode or EXACT_COUNT
+    """The API server fills in an omitted mode with ExactCount and an omitted count with 1; All has no count."""
     capacity = request.capacity.requests if request.capacity else {}
     return RequestView(
         name,
         parent,
         request.device_class_name,
-        mode,
-        request.count or (1 if mode == EXACT_COUNT else 0),
+        request.allocation_mode or EXACT_COUNT,
+        request.count or 1,
         admin_access,
         request.selectors,
         request.tolerations,
@@ -383,7 +382,7 @@ class ClaimTracker:
         """The state of all claims now. Callers do not change it."""
         if self._version != self._catalog.version:
             claims = {id(claim): claim for claim in self._catalog.all(ResourceClaim) if claim.status.allocation}
-            if self._version < 0 or claims.keys() != self._counted.keys():
+            if claims.keys() != self._counted.keys():
                 self._count(claims)
             self._version = self._catalog.version
         return self._state
@@ -492,10 +491,7 @@ def special_claim(pod: Pod, catalog: Catalog) -> ResourceClaim:
     """The claim that stands for all of a pod's device-backed resources: the one that an earlier attempt left behind,
     or a new one, which has no requests before it is known for which node."""
     for claim in catalog.in_namespace(ResourceClaim, pod.metadata.namespace):
-        if claim.metadata.annotations.get(ANNOTATION) == "true" and any(
-            owner.controller and owner.name == pod.metadata.name and owner.uid == pod.metadata.uid
-            for owner in claim.metadata.owner_references
-        ):
+        if claim.metadata.annotations.get(ANNOTATION) == "true" and is_controlled_by(claim, pod):
             return claim
     metadata = ObjectMeta(
         name=IN_MEMORY_NAME,
@@ -512,35 +508,25 @@ def _requests(
 ) -> list[DeviceRequest]:
     """Init containers are over when the others start: they reuse what those after them get, and one request for the
     most that any of them needs on top serves all."""
-    passing = {at for at in range(init_containers) if containers[at].restart_policy != "Always"}
-    lasting: dict[int, DeviceRequest] = {}
-    for at, container in enumerate(containers):
-        if at not in passing:
-            request = _request(at, container, resource, class_name, 0)
-            if request is not None:
-                lasting[at] = request
-    largest: DeviceRequest | None = None
-    for at in sorted(passing):
-        reusable = sum(_count(request) for later, request in lasting.items() if later >= at)
-        request = _request(at, containers[at], resource, class_name, reusable)
-        if request is not None and (largest is None or _count(largest) < _count(request)):
-            largest = request
-    return [*([largest] if largest else []), *lasting.values()]
+    needed = [_count(container, resource) for container in containers]
+    passing = [at for at in range(init_containers) if containers[at].restart_policy != "Always"]
+    counts = {at: count for at, count in enumerate(needed) if at not in passing}
+    extra = {at: needed[at] - sum(count for later, count in counts.items() if later > at) for at in passing}
+    if extra:
+        largest = max(extra, key=extra.__getitem__)
+        counts[largest] = extra[largest]
+    return [_request(at, containers[at], resource, class_name, count) for at, count in counts.items() if count > 0]
 
 
-def _request(at: int, container: Container, resource: str, class_name: str, reusable: int) -> DeviceRequest | None:
+def _count(container: Container, resource: str) -> int:
     amount = parse_quantity(container.resources.requests.get(resource, 0))
-    if amount.denominator != 1 or amount == 0 or reusable >= amount:
-        return None
+    return int(amount) if amount.denominator == 1 else 0
+
+
+def _request(at: int, container: Container, resource: str, class_name: str, count: int) -> DeviceRequest:
     position = sorted(container.resources.requests).index(resource)
-    exactly = ExactDeviceRequest(
-        device_class_name=class_name, allocation_mode=EXACT_COUNT, count=int(amount) - reusable
-    )
+    exactly = ExactDeviceRequest(device_class_name=class_name, allocation_mode=EXACT_COUNT, count=count)
     return DeviceRequest(f"container-{at}-request-{position}", exactly)
-
-
-def _count(request: DeviceRequest) -> int:
-    return request.exactly.count if request.exactly else 0
 
 
 def lacking(wanted: Mapping[str, int], announced: Mapping[str, int], index: ExtendedResourceIndex) -> set[str] | None:

@@ -79,6 +79,12 @@ def distinct(name: str, *requests: str) -> dict[str, Any]:
         pytest.param([exactly()], [match("nothing")], [NUMA], None, id="match attribute that no device has"),
         pytest.param([exactly(count=2)], [match("numa"), match("model")], [NUMA], None, id="match two attributes"),
         pytest.param(
+            [exactly()], [match("numa"), match("port")],
+            [make_slice("s", [device("d0", attributes={"numa": 0}), device("d1", attributes={"numa": 1, "port": 1})],
+                        node="node")],
+            ["r=d1"], id="a device that the second constraint refuses leaves the first",
+        ),
+        pytest.param(
             [exactly("a", count=2), exactly("b")], [match("numa", "a")], [NUMA], ["a=d0", "a=d2", "b=d1"],
             id="match attribute of one request",
         ),
@@ -124,7 +130,7 @@ def distinct(name: str, *requests: str) -> dict[str, Any]:
             ["r=y"], id="slices by name",
         ),
         pytest.param(
-            [exactly()], [], [make_slice("a", devices("x", bindingConditions=["ready"]), node="node", pool="a"),
+            [exactly()], [], [make_slice("a", [*devices("x"), *devices("z", bindingConditions=["ready"])], node="node", pool="a"),
                               make_slice("b", devices("y"), node="node", pool="b")],
             ["r=y"], id="pools with binding conditions come last",
         ),
@@ -359,6 +365,71 @@ def test_selectors_are_not_asked_about_devices_in_use() -> None:
     claim = make_claim("claim", exactly(selectors=selectors(broken)))
     busy = make_claim("other", exactly(), status=allocated("d1"))
     assert allocate([claim], [GPU, slices, busy]) == [["r=d2"]]
+
+
+TAINTED = {"taints": [{"key": "broken", "effect": "NoSchedule"}]}
+MIXED = make_slice(
+    "s",
+    [
+        device("other class", attributes={"kind": "nic", "size": 2}),
+        device("other size", attributes={"kind": "gpu", "size": 1}),
+        device("waits", attributes={"kind": "gpu", "size": 2}, bindingConditions=["ready"]),
+        device("busy", attributes={"kind": "gpu", "size": 2}, **TAINTED),
+        device("tainted", attributes={"kind": "gpu", "size": 2}, **TAINTED),
+        device("small", attributes={"kind": "gpu", "size": 2}, capacity={"memory": "1Gi"}),
+        device("free", attributes={"kind": "gpu", "size": 2}, capacity={"memory": "8Gi"}),
+    ],
+    node="node",
+)
+SIZE_2 = 'device.attributes["dra.example.com"].size == 2'
+LARGE = {"selectors": selectors(SIZE_2), "capacity": {"requests": {"memory": "4Gi"}}}
+SHORT = [1, 6, {SIZE_2: 1}, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("request_", "features", "expected"),
+    [
+        pytest.param(exactly(count=1, **LARGE), {}, {}, id="enough"),
+        pytest.param(exactly(count=2, **LARGE), {}, {"r": [2, *SHORT]}, id="too few"),
+        pytest.param(
+            exactly(count=3, adminAccess=True, **LARGE), {}, {"r": [3, 1, 6, {SIZE_2: 1}, 0, 2, 1]}, id="admin access"
+        ),
+        pytest.param(
+            exactly(count=3, **LARGE), {"taints": False}, {"r": [3, 1, 6, {SIZE_2: 1}, 1, 0, 2]}, id="without taints"
+        ),
+        pytest.param(
+            everything(selectors=selectors("false")), {}, {"r": [1, 0, 6, {"false": 6}, 0, 0, 0]}, id="all of none"
+        ),
+        pytest.param(
+            first_of("r", alternative("a", count=2, **LARGE), alternative("b", count=3, **LARGE)),
+            {},
+            {"r/a": [2, *SHORT], "r/b": [3, *SHORT]},
+            id="two alternatives",
+        ),
+        pytest.param(
+            first_of("r", alternative("a", count=2, **LARGE), alternative("b", **LARGE)), {}, {}, id="one fits"
+        ),
+    ],
+)
+def test_what_devices_lack(request_: Any, features: dict[str, bool], expected: dict[str, list[Any]]) -> None:
+    """Each device counts at the first thing that it lacks."""
+    kind = make_class("gpu", 'device.attributes["dra.example.com"].kind == "gpu"')
+    busy = make_claim("busy", exactly(), status=allocated("busy"))
+    features = {"binding_conditions": False, **features}
+    _, allocator = make_allocator([make_node("node").obj()], [kind, MIXED, busy], Features(**features))
+    found = {
+        each.request: [
+            each.wanted,
+            each.fitting,
+            each.devices,
+            each.mismatches,
+            each.in_use,
+            each.tainted,
+            each.capacity,
+        ]
+        for each in allocator.shortfalls(0, [make_claim("c", request_)])
+    }
+    assert found == expected
 
 
 def test_invalid_pool_is_said_only_when_nothing_else_is_found() -> None:

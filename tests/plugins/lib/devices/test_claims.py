@@ -27,6 +27,12 @@ def test_what_is_taken() -> None:
     assert ClaimTracker(catalog, shareable=False).allocated().devices == {(DRIVER, "p", "d"), (DRIVER, "node", "a")}
 
 
+def test_admin_access_takes_nothing() -> None:
+    results = [each["allocation"]["devices"]["results"] for each in (allocated("a", adminAccess=True), allocated("b"))]
+    claim = make_claim("x", status={"allocation": {"devices": {"results": [*results[0], *results[1]]}}})
+    assert ClaimTracker(Catalog([claim]), shareable=True).allocated().devices == {(DRIVER, "node", "b")}
+
+
 def test_own_changes_are_followed_within_an_epoch() -> None:
     catalog = Catalog([claim("x"), claim("y")])
     tracker = ClaimTracker(catalog, shareable=True)

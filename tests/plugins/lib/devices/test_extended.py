@@ -8,7 +8,8 @@ import pytest
 
 from ksched_cli.api.dynamic_resources import DeviceClass
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.plugins.lib.devices.claims import ExtendedResourceIndex, lacking
+from ksched_cli.plugins.lib.devices.claims import ExtendedResourceIndex, lacking, special_claim
+from ksched_cli.plugins.lib.devices.node_search import instantiated
 from tests.builders import make_pod
 from tests.plugins.lib.devices.resources import make_class
 
@@ -100,6 +101,13 @@ def test_what_a_node_lacks(announced: dict[str, int], expected: set[str] | None)
     assert lacking({GPU: 2, NIC: 1}, announced, backed) == expected
 
 
+def test_a_claim_that_an_earlier_attempt_left_is_used_again() -> None:
+    pod, other = make_pod("a").uid("1").obj(), make_pod("b").uid("2").obj()
+    left = instantiated(special_claim(pod, Catalog()), ())
+    found = special_claim(pod, Catalog([instantiated(special_claim(other, Catalog()), ()), left]))
+    assert found is left
+
+
 def needs(name: str, amount: int | str, **more: Any) -> dict[str, Any]:
     return {"name": name, "resources": {"requests": {"cpu": "1", GPU: str(amount)}}, **more}
 
@@ -112,6 +120,11 @@ def needs(name: str, amount: int | str, **more: Any) -> dict[str, Any]:
             [], [needs("a", 2), needs("b", 1)], {"container-0-request-1": 2, "container-1-request-1": 1}, id="two"
         ),
         pytest.param([], [needs("a", 0)], {}, id="none of it"),
+        pytest.param([], [needs("a", "500m")], {}, id="half of it"),
+        pytest.param(
+            [needs("i", 1), needs("j", 3), needs("k", 3), needs("l", 2)], [{"name": "a"}], {"container-1-request-1": 3},
+            id="the first of the largest",
+        ),
         pytest.param([needs("i", 2)], [needs("a", 2)], {"container-1-request-1": 2}, id="init reuses"),
         pytest.param(
             [needs("i", 3)], [needs("a", 2)], {"container-0-request-1": 1, "container-1-request-1": 2},

@@ -249,6 +249,28 @@ def test_a_share_that_is_given_back_leaves_those_of_others(minor: str) -> None:
     assert allocate(claims, [GPU, slice_of(x, shared("e", **kind("y")))], release=nearest_release(minor)) is None
 
 
+def test_without_the_gate_of_counters_a_share_that_needs_them_is_refused() -> None:
+    made = slice_of(shared(consumesCounters=part("d", FOUR)["consumesCounters"]))
+    off = Features(partitionable=False)
+    assert allocate([make_claim("c", asking("4"))], [GPU, made, consumed("d")], off) is None
+    assert allocate([make_claim("c", asking("4"))], [GPU, slice_of(shared()), consumed("d")], off) == [["r=d"]]
+
+
+def test_a_share_that_is_given_back_takes_the_counters_anew() -> None:
+    """d and e draw on the counters of one device. The first choice of d fails, and then e has them."""
+    made = parts(
+        shared("d", None, **kind("d"), consumesCounters=part("d", SIX)["consumesCounters"]),
+        device("f", **kind("f")),
+        part("e", SIX, **kind("e")),
+    )
+    requests = [
+        exactly("a"),
+        *(exactly(name, selectors=selectors(f'device.attributes["{DRIVER}"].kind == "{name}"')) for name in "ed"),
+    ]
+    assert allocate([make_claim("c", *requests[:2])], [GPU, A8, made]) == [["a=f", "e=e"]]
+    assert allocate([make_claim("c", *requests)], [GPU, A8, made]) is None
+
+
 def test_shares_pay_for_a_devices_counters_once() -> None:
     made = parts(shared("d") | {"consumesCounters": [{"counterSet": "a", "counters": amount(memory="6Gi")}]},
                  part("e", FOUR))  # fmt: skip
