@@ -48,6 +48,26 @@ def test_results_come_in_order_and_from_other_processes(at_once: int) -> None:
     assert os.getpid() not in {process for _, process in found}
 
 
+@pytest.mark.parametrize(
+    ("cores", "available", "copies"),
+    [
+        pytest.param(2, 8192.0, 3, id="one more than cores"),
+        pytest.param(4, 80.0, 4, id="half of the memory is for the copies"),
+        pytest.param(4, 40.0, 2, id="two"),
+        pytest.param(4, 39.0, 0, id="one copy alone is none"),
+        pytest.param(1, 8192.0, 0, id="one core"),
+    ],
+)
+@pytest.mark.usefixtures("allowed")
+def test_how_many_copies_run_at_once(
+    cores: int, available: float, copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "core_count", lambda: cores)
+    monkeypatch.setattr(parallel, "available_mib", lambda: available)
+    monkeypatch.setattr(parallel, "peak_mib", lambda: 10.0)
+    assert copies_at_once() == copies
+
+
 def test_only_a_copy_is_one() -> None:
     assert Copy(is_copy).result()
     assert not is_copy()

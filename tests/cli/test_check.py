@@ -102,6 +102,22 @@ def test_transcript_without_a_cluster(name: str, arguments: list[str], ksched: K
 
 
 @pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        pytest.param("KS199", "did you mean KS201 or KS202?", id="near numbers"),
+        pytest.param("KS174", "did you mean KS164?", id="ten away"),
+        pytest.param("KS175", "`ksched explain-code` lists them all", id="eleven away"),
+        pytest.param("KS118x", "did you mean KS118?", id="a letter too many"),
+        pytest.param("taint-untolerated", "did you mean untolerated-taint or not-rendered or claim-not-found?", id="words"),
+        pytest.param("zzz", "`ksched explain-code` lists them all", id="nothing near"),
+    ],
+)  # fmt: skip
+def test_a_hint_at_the_code_that_may_be_meant(code: str, hint: str, ksched: Ksched) -> None:
+    shown = " ".join(ksched("explain-code", "KS101", code, code=2).err.split())
+    assert shown == f"ksched: there is no code {code} ({hint})"
+
+
+@pytest.mark.parametrize(
     ("items", "options", "code"),
     [
         pytest.param([FITS], [], 0, id="everything fits"),

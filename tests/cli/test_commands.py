@@ -369,7 +369,12 @@ def test_timings_count_the_cycles_that_used_an_earlier_answer(
 
 def test_a_plugin_that_is_asked_for_every_pod_is_listed_as_such(ksched: Ksched) -> None:
     listed = json.loads(ksched("plugins", "--plugin", f"{__name__}:PrefersShortNames", "-o", "json", code=0).out)
-    assert [each["name"] for each in listed if each["askedForEveryPod"]] == ["PrefersShortNames"]
+    (own,) = [each for each in listed if each["askedForEveryPod"]]
+    assert (own["name"], own["origin"]) == ("PrefersShortNames", f"{__name__}:PrefersShortNames")
+    assert own["summary"].startswith("A plugin of one's own, for ")
+    # kube-scheduler retries its pods at every event; plugins that reject no pod need none.
+    assert {"Node All", "Pod All"} < set(own["events"])
+    assert {tuple(each["events"]) for each in listed if each["name"] in ("ImageLocality", "DefaultBinder")} == {()}
 
 
 def test_no_reuse_prints_the_same(ksched: Ksched) -> None:

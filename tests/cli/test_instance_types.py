@@ -164,5 +164,7 @@ def test_prices_of_types_that_a_catalog_lacks_are_refused(tmp_path: Path, capsys
     (found,) = listed(capsys, "--instance-types", str(catalog), "--prices", str(prices))["instanceTypes"]
     assert (found["name"], found["offerings"][0]["price"]) == ("small", 2)
     prices.write_text("large: {on-demand: 2}")
+    assert run(["instance-types", *EC2, "m6i.large", "--prices", str(prices)]) == 2
+    assert "large" in capsys.readouterr().err
     assert run(["instance-types", "--instance-types", str(catalog), "--prices", str(prices)]) == 2
     assert "large" in capsys.readouterr().err

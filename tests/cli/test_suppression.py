@@ -136,6 +136,17 @@ def test_a_baseline_lets_an_old_repository_start(capsys: pytest.CaptureFixture[s
         pytest.param(None, "b.json: no such file or directory", id="no file"),
         pytest.param("{", "b.json: the baseline is no JSON", id="no JSON"),
         pytest.param('{"kind": "Check"}', "b.json: this file is no baseline", id="another document"),
+        pytest.param(
+            '{"apiVersion": "ksched/v1", "kind": "Check", "findings": []}',
+            "b.json: this file is no baseline",
+            id="another kind",
+        ),
+        pytest.param(
+            '{"apiVersion": "ksched/v1", "kind": "Baseline", "findings": {}}',
+            "b.json: this file is no baseline",
+            id="no list",
+        ),
+        pytest.param("[]", "b.json: this file is no baseline", id="a list"),
     ],
 )
 def test_a_baseline_that_cannot_be_read(content: str | None, expected: str, capsys: pytest.CaptureFixture[str]) -> None:

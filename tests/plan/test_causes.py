@@ -191,6 +191,38 @@ def test_another_configuration(tmp_path: Path) -> None:
     ]
 
 
+def weights(tmp_path: Path, taints: int, affinity: int, images: int = 1) -> str:
+    """Node a has all points of TaintToleration, node b those of NodeAffinity and ImageLocality."""
+    names = {"TaintToleration": taints, "NodeAffinity": affinity, "ImageLocality": images}
+    enabled = [{"name": name, "weight": weight} for name, weight in names.items()]
+    return config(tmp_path, plugins={"score": {"enabled": enabled}})
+
+
+TAINTS, AFFINITY, IMAGE = (
+    "TaintToleration weight config a:{} b:0>0",
+    "NodeAffinity weight config a:0>0 b:{}",
+    "ImageLocality weight config a:0>0 b:{}",
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "deciders"),
+    [
+        pytest.param((3, 2), (1, 2), [TAINTS.format("300>100")], id="one weight"),
+        pytest.param((6, 3), (5, 5), [AFFINITY.format("300>500"), TAINTS.format("600>500")], id="both are needed, the larger change first"),
+        pytest.param((3, 1), (2, 5), [AFFINITY.format("100>500")], id="the larger change is enough"),
+        pytest.param((6, 1, 1), (4, 4, 4), [AFFINITY.format("100>400"), IMAGE.format("100>400")], id="two of three are enough"),
+    ],
+)  # fmt: skip
+def test_weights_that_are_needed(
+    before: tuple[int, ...], after: tuple[int, ...], deciders: list[str], tmp_path: Path
+) -> None:
+    pod = make_pod("p").image(IMAGES[0]).prefers(1, {"matchExpressions": [{"key": "new", "operator": "Exists"}]})
+    nodes = [make_node("a"), make_node("b").label(new="").image(5 * GIB, IMAGES[0]).taint("t", effect=SOFT)]
+    found = compared(tmp_path, [*nodes, pod], {"config": weights(tmp_path, *after)}, config=weights(tmp_path, *before))
+    assert found == [f"p: {' '.join(deciders)}"]
+
+
 def test_another_configuration_and_another_version(tmp_path: Path) -> None:
     """The plugin is the same in both versions: it is the configuration."""
     after = {"config": fuller(tmp_path), "kube_version": "1.36"}

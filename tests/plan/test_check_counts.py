@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.controlplane.store import Identity
-from ksched_cli.plan.check.findings import LivesByOwner
+from ksched_cli.plan.check.findings import LivesByOwner, waves_of
 from ksched_cli.plan.check.results import is_of
 from ksched_cli.report.registry import RenderOptions, view_of
 from ksched_cli.report.view.check import check_summary
@@ -101,6 +101,16 @@ def test_a_workload_that_is_held_back_does_not_fit(paused: tuple[str, ...], expe
     deployment = workload("Deployment", template(), replicas=1, **({"paused": True} if paused else {}))
     found = checked(tmp_path, nodes("4"), make_pod("p").requests(cpu="1").doc(), deployment)
     assert check_summary(found) == expected
+
+
+def test_waves_are_those_of_the_pods_of_the_owners() -> None:
+    """The third pod waits, and the last one is of another workload."""
+    made = [("a", "w", 0.0), ("b", "w", 5.0), ("c", "w", None), ("d", "w", 5.5), ("e", "other", 9.0)]
+    pods = [(owned(make_pod(name), "Job", owner).obj(), moment) for name, owner, moment in made]
+    lives = [PodLife(pod, created=0.0, bound=moment) for pod, moment in pods]
+    assert waves_of(lives, {("Job", "default", "w")}, [3.0, 7.0]) == 2
+    assert waves_of(lives, {("Job", "default", "w")}, [3.0, 5.0]) == 2
+    assert waves_of(lives, {("Job", "default", "none")}, [3.0]) == 0
 
 
 def test_lives_by_owner_are_those_that_the_owners_control_or_are() -> None:

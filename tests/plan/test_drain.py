@@ -453,7 +453,9 @@ def test_a_lost_daemon_set_is_told_by_a_dump_that_has_others() -> None:
     pod = owned("logs-0", "logs", "DaemonSet").on("a").obj()
     refused = only(run(loaded_of(A, B, other, pod), "a", flags=Flags(ignore_daemonsets=True)))
     assert (refused.fate, refused.why) == ("refused", 'cannot delete daemonsets.apps "logs" not found')
-    assert only(run(loaded_of(A, B, other, pod), "a")).fate == "gone"
+    forced = run(loaded_of(A, B, other, pod), "a")
+    assert only(forced).fate == "gone"
+    assert list(map(str, forced.nodes[0].warnings)) == ['daemonsets.apps "logs" not found: default/logs-0']
 
 
 def test_a_node_with_a_pod_that_kubectl_refuses_is_left_as_it_is_and_the_next_is_drained() -> None:
@@ -594,4 +596,6 @@ def test_a_drain_that_takes_the_last_place_of_an_evicted_pod() -> None:
     objects = (A, TIGHT, lost(), ready(owned("x").on("a")).obj(), tolerant(owned("y", "y").on("lost")))
     drain = run(loaded_of(*objects), "a")
     assert fates(drain) == {"x": ("moves", 1, "b")}
-    assert ([each.pod for each in drain.displaced], drain.outcome) == (["default/y"], "no place")
+    (displaced,) = drain.displaced
+    assert (displaced.pod, displaced.fate, displaced.round, drain.outcome) == ("default/y", "unplaced", 0, "no place")
+    assert displaced.successor.startswith("default/y-")

@@ -167,6 +167,15 @@ def spread(skew: int = 1) -> list[dict[str, Any]]:
             id="it may not preempt",
         ),
         pytest.param(
+            [
+                node("n1"),
+                *(running(f"r{at}", "n1", "600m") for at in range(6)),
+                make_pod("p").requests(cpu="4").priority(5).spec(preemptionPolicy="Never"),
+            ],
+            "otherwise it would fit on n1 when default/r5, default/r4, default/r3, default/r2, default/r1 and 1 more leave.",
+            id="it may not preempt six",
+        ),
+        pytest.param(
             never_preempts(batch("Never")),
             "The preemptionPolicy of its PriorityClass batch is Never, so that it evicts no pod",
             id="its class does not let it preempt",
@@ -338,6 +347,7 @@ def test_pods_nominated_to_a_node_count_there() -> None:
     assert rejection.beside
     assert rejection.detail["cpu"]["free"] == 1000
     assert rejection.describe().endswith("with the pods nominated there")
+    assert "Pods that wait for a node which preemption clears for them count there." in found.notes
 
 
 # --node

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.plan.explain.results import (
+    ExplainedNode,
     Explanation,
     Margin,
     PluginAnswer,
@@ -44,6 +45,21 @@ def found(outcome: PodOutcome | None = None, standing: str = "pending", **more: 
             found(outcome("unschedulable", nominated_node="n1", preemption=Preemption("n1", ("a",), 0))),
             ["No node fits as things are. On n1 it fits when a leaves: it preempts that pod and waits. There are no nodes."],
             id="preempts one",
+        ),
+        pytest.param(
+            found(outcome("unschedulable", nominated_node="n1", preemption=Preemption("n1", tuple("abcdef"), 0))),
+            ["No node fits as things are. On n1 it fits when a, b, c, d, e and 1 more leave: it preempts those pods and waits. There are no nodes."],
+            id="preempts six",
+        ),
+        pytest.param(
+            found(outcome("scheduled", 1, node="n1"), nodes=(ExplainedNode("n1", ()), ExplainedNode("n2", ()))),
+            ["It goes to n1, the first that fits: the others of 2 nodes that fit are not asked."],
+            id="the first that fits",
+        ),
+        pytest.param(
+            found(outcome("scheduled", 1, node="n1"), nominated="n1", nodes=(ExplainedNode("n1", ()), ExplainedNode("n2", ()))),
+            ["It goes to n1, which an earlier preemption nominated it to: the others of 2 nodes that fit are not asked."],
+            id="nominated",
         ),
         pytest.param(found(outcome("scheduled", 1, node="n1")), ["It goes to n1, the only one of 3 nodes that fits."], id="the only node"),
         pytest.param(found(outcome("scheduled", 1, 1, node="n1")), ["It goes to n1, the only one of 1 node that fits."], id="of one"),

@@ -235,6 +235,8 @@ def test_one_replica_fewer_by_way_of_the_deployment() -> None:
     fix = found["one replica fewer of deployment/default/web (3500m cpu on n1)"]
     assert fix.flags == ("--scale deployment/default/web=1",)
     assert fix.commands == ("kubectl -n default scale deployment/web --replicas=1",)
+    target = {"kind": "Deployment", "namespace": "default", "name": "web"}
+    assert fix.changes == ({"op": "scale", "target": target, "replicas": 1},)
 
 
 @pytest.mark.parametrize(
@@ -546,6 +548,24 @@ def test_fixes_for_one_node() -> None:
     assert [each.text for each in found.found] == ["take taint gpu:NoSchedule off n3", "tolerate taint gpu:NoSchedule"]
     assert found.on == "n3"
     assert explained([each.obj() for each in cluster], "p", node="n1").fixes is None
+
+
+def test_the_pods_of_a_job_are_made_again_with_the_job() -> None:
+    """Both pods find a node after the change, and no pod of before is left."""
+    job = workload("Job", "w", 0, cpu="5")
+    job.spec.parallelism, job.spec.completions, job.spec.selector = 2, 2, None
+    waiting = [owned(make_pod(name).label(app="web").requests(cpu="5"), "Job", "w") for name in ("p", "q")]
+    fix = by_text([node("n1"), node("n2"), job, *waiting])["lower the cpu request from 5 to 4"]
+    assert (fix.promise, fix.lost) == (Promise(2, 2), ())
+    assert [each["op"] for each in fix.changes] == ["delete", "delete", "delete", "create"]
+
+
+def test_no_label_is_given_to_a_node_that_goes_away() -> None:
+    """The pod tolerates the taint."""
+    key = "node.kubernetes.io/not-ready"
+    waiting = pod().selector(disk="ssd").toleration(key, "Exists")
+    assert "label n1 disk=ssd" not in by_text([node("n1").taint(key), waiting])
+    assert "label n1 disk=ssd" in by_text([node("n1"), waiting])
 
 
 def test_a_placed_pod_needs_no_fix() -> None:

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.plan.diff import Cause, DiffResult, OnNode, Tally
+from ksched_cli.plan.reasons.causes import GroupOutcome
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.changes import ReleaseRules, RuleChange
 from tests.builders import make_node, make_pod, write_list
@@ -211,6 +212,21 @@ def test_the_gate_of_groups_is_off_after(tmp_path: Path, before: tuple[str, str]
     items = [*nodes(2), pod_group(3), *(in_group(name, 0) for name in ("p1", "p2", "p3"))]
     found = changes(compared(tmp_path / "c.json", items, before, after))
     assert found == dict.fromkeys(("p1", "p2"), ("", "n1", "rule GenericWorkload"))
+
+
+@pytest.mark.parametrize(
+    ("result", "nodes", "node", "said"),
+    [
+        pytest.param("scheduled", {1: "a"}, "a", "placed", id="there"),
+        pytest.param("waiting", {1: "a"}, "a", "nominated", id="it waits for it"),
+        pytest.param("scheduled", {1: "a"}, "b", "not chosen", id="elsewhere"),
+        pytest.param("scheduled", {2: "a"}, "a", "not placed", id="another pod is there"),
+        pytest.param("unschedulable", {}, "a", "group is unschedulable", id="the group has no place"),
+        pytest.param("waiting", {}, "a", "group waits for victims", id="the group waits"),
+    ],
+)
+def test_what_becomes_of_a_pod_of_a_group_on_a_node(result: str, nodes: dict[int, str], node: str, said: str) -> None:
+    assert GroupOutcome(result, {}, nodes).at(1, node) == said
 
 
 def test_rules_of_messages_and_of_the_end_of_a_cycle_move_no_pod(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ PODS = [
         pytest.param("sts/db", "", ["shop/db-0"], "StatefulSet shop/db", id="a workload of one namespace"),
         pytest.param("pytorchjob/train", "", ["shop/train-master-0", "shop/train-worker-0"], "PyTorchJob shop/train", id="a custom kind"),
         pytest.param("PyTorchJobs/shop/train", "", ["shop/train-master-0", "shop/train-worker-0"], "PyTorchJob shop/train", id="a custom kind and its namespace"),
+        pytest.param("kafka/shop/my", "", ["shop/my-0"], "Kafka shop/my", id="one of two of a custom kind"),
         pytest.param("kafka/my", "test", ["test/my-1"], "Kafka test/my", id="a custom kind in -n"),
         pytest.param("kafka/my", "", "is in several namespaces (give -n NAMESPACE)", "", id="two of a custom kind"),
         pytest.param("kafka/its", "", "there is no pod kafka/its: no pod is in namespace kafka", "", id="none of a custom kind"),

@@ -47,6 +47,7 @@ def test_it_is_the_nearest_weight_of_all(others: dict[str, tuple[int, int]], own
     [
         pytest.param({"m": (10, 0), "a": (5, 30)}, 7, id="more weight, a tie lost by name"),
         pytest.param({"m": (10, 0), "z": (5, 30)}, 6, id="more weight, a tie won by name"),
+        pytest.param({"m": (6, 0), "a": (5, 30)}, 31, id="more weight for a lead of one"),
         pytest.param({"m": (5, 10), "z": (10, 0)}, 2, id="less weight, a tie won by name"),
         pytest.param({"m": (5, 10), "a": (10, 0)}, 1, id="less weight, a tie lost by name"),
         pytest.param({"m": (5, 4), "z": (10, 0)}, None, id="no weight from 1 on is low enough"),

@@ -6,17 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from ksched_cli.cli.main import run
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.controlplane.draws import Draw
+from ksched_cli.controlplane.draws import Alternative, Draw
 from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.plan.run.orders import Tie, Ties
 from ksched_cli.plan.scenario import CheckedExpectation, HeldOrders, ScenarioRun, in_all_orders, least_certain
 from ksched_cli.simulator import Simulator
 from ksched_cli.world.results import FinalPods, Orders, WorldResult
-from tests.builders import make_pod, write_list
+from tests.builders import make_node, make_pod, write_list
+from tests.harness import make_scheduler
 from tests.plan.rollouts import nodes
 from tests.running import Ksched, compare, settle
 
@@ -180,6 +183,21 @@ def test_an_expectation_holds_if_it_holds_in_every_order(tmp_path: Path) -> None
     assert (no_preemption.held, no_preemption.orders) == (True, HeldOrders(2, 2))
     world = run.settle_result.world
     assert (world.orders, [draw.subject for draw in world.draws]) == (step.end.orders, ["default/a-first"])
+
+
+def test_a_tie_has_one_alternative_for_all_pods_that_wait_for_its_nodes() -> None:
+    """The first other node that leaves the taken one to the first of the pods that wants it."""
+    cluster = make_scheduler([make_node(name).obj() for name in "abc"], [make_pod("p").obj()]).cluster
+    ties = Ties(cluster, {})
+    draw = Draw("node", "default/p", ("a", "b", "c"), ("a",))
+    ties.made = [Tie(draw, cluster.pods.infos[0], 0, (0, 1, 2), 0, 1)]
+
+    def wanted(*names: str) -> Any:
+        return [np.array([name in each for name in "abc"]) for each in names]
+
+    assert list(ties.alternatives(wanted("a", "ab"))) == [Alternative(draw, 1)]
+    assert list(ties.alternatives(wanted("b", "ab", "a"))) == [Alternative(draw, 2)]
+    assert list(ties.alternatives(wanted("b", "abc"))) == []
 
 
 def ended(*against: str) -> CheckedExpectation:

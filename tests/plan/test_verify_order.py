@@ -163,6 +163,12 @@ def test_pods_may_be_scheduled_in_one_second_and_bound_in_the_next(verified: Ver
     assert placements(apart)[0] == ("a", "other node", Order.KNOWN)
 
 
+def test_pods_may_be_scheduled_in_one_second_and_bound_in_the_one_before(verified: Verify) -> None:
+    """`a` alone would go where it is. `b` would not after it, but the two would in the other order."""
+    found = verified(LARGE, SMALL, bound("a", "large", 1, cpu="4"), bound("b", "large", 2))
+    assert placements(found) == [("b", "same", Order.FOUND), ("a", "same", Order.FOUND)]
+
+
 def test_higher_priority_comes_first(verified: Verify) -> None:
     found = verified(LARGE, SMALL, bound("a", "small"), bound("b", "large", cpu="4", priority=9))
     assert [each.pod for each in found.placements] == ["default/b", "default/a"]

@@ -29,6 +29,9 @@ CPU, MEMORY = (f"0/3 nodes are available: 3 Insufficient {what}." for what in ("
 LONG = f"0/90 nodes are available: {', '.join(f'{n} node(s) had untolerated taint {{t{n}: x}}' for n in range(1, 90))}."
 NOTE = f"{LONG[:1020]} ..."
 DEFAULT = frozenset({"default-scheduler"})
+LACKS = [f"1 node(s) lack {'abcdefghij'[number // 10]}{'abcdefghij'[number % 10]}" for number in range(99)]
+ALL_LACK = f"0/99 nodes are available: {', '.join(LACKS)}."
+CUT = f"{ALL_LACK[:1020]} ..."
 
 
 def pod(text: str | None = None, when: str = FIRST, reason: str = "Unschedulable", status: str = "False") -> Pod:
@@ -121,6 +124,19 @@ def compared(of: Pod, outcome: PodOutcome | None = None, gated: GatedPod | None 
         pytest.param(NOTE, LONG.replace("90", "91"), Agreement.SAME_REASONS, id="other numbers, cut off"),
         pytest.param(CPU, MEMORY, Agreement.OTHER_REASONS, id="other reasons"),
         pytest.param(NOTE, CPU, Agreement.OTHER_REASONS, id="other reasons, cut off"),
+        pytest.param(CUT, ALL_LACK.replace("99", "98"), Agreement.SAME_REASONS, id="as many reasons, cut off"),
+        pytest.param(
+            CUT,
+            ALL_LACK.replace(CUT.split(", ")[-2], "1 Too many pods"),
+            Agreement.OTHER_REASONS,
+            id="another reason before the cut",
+        ),
+        pytest.param(
+            CUT,
+            ALL_LACK.replace(LACKS[len(CUT.split(", ")) - 1], "1 Too many pods").replace("99", "98"),
+            Agreement.SAME_REASONS,
+            id="another reason at the cut",
+        ),
         pytest.param(
             CPU,
             f"{CPU} preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
