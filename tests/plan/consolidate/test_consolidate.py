@@ -256,6 +256,29 @@ def test_cheaper_shapes_replace_nodes() -> None:
     assert (found.nodes_before, found.nodes_after) == (1, 1)
 
 
+def test_each_replacement_is_one_new_node_of_the_cheapest_shape() -> None:
+    """A new node has a name that no node has, and the pods of the old node."""
+    offers = catalog(shape("small", "0.1"), shape("middle", "0.2"), shape("large", "0.4"))
+    pods = workload("web", ["n0"] * 4 + ["n1"] * 4 + ["small-2"] * 4)
+    found = consolidate([node("n0", kind="large"), node("n1", kind="large"), node("small-2"), *pods], offers)
+    assert [(step.node, step.shape, step.new_node) for step in found.steps] == [
+        ("n0", "small", "small-1"),
+        ("n1", "small", "small-3"),
+    ]
+    assert [{move.to for move in step.moves} for step in found.steps] == [{"small-1"}, {"small-3"}]
+
+
+def test_a_node_whose_pods_would_preempt_others_stays() -> None:
+    """The third node takes no pod and stays, so that two nodes are more than the pods need."""
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}
+    third = make_node("n2").allocatable(cpu="4", memory="16Gi", pods=20).taint("closed")
+    third.annotate(**{"karpenter.sh/do-not-disrupt": "true"})
+    strong = workload("strong", ["n0"], "4", priorityClassName="high")
+    found = consolidate([node("n0"), node("n1"), third.doc(), high, *strong, *workload("weak", ["n1"], "4")])
+    assert removed(found) == []
+    assert why(found)["n0"] == "default/weak-0 would be preempted"
+
+
 # Price, free amount, and whether the node stays.
 NODE = st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans())
 OFFER = st.tuples(st.integers(1, 9), st.integers(1, 9))
@@ -320,8 +343,15 @@ def test_no_node_that_stays_is_cordoned() -> None:
     replay(load(objects), found)
 
 
-def test_no_node_that_stays_is_cordoned_when_most_of_the_time_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial of a node takes a second here, and the search two of five."""
+@pytest.mark.parametrize(
+    ("seconds", "cordon", "uncordon"),
+    [pytest.param(5.0, "n1", (), id="time to search again"), pytest.param(4.0, "n0", ("n0",), id="no time for it")],
+)
+def test_no_node_that_stays_is_cordoned_if_there_is_time(
+    seconds: float, cordon: str, uncordon: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial of a node takes a second here, and the search two of five. Without a second search, the first step of the
+    result begins with the node that was cordoned in vain."""
     now = [0.0]
     step = ConsolidationWorld.step
 
@@ -333,8 +363,12 @@ def test_no_node_that_stays_is_cordoned_when_most_of_the_time_is_used_up(monkeyp
     monkeypatch.setattr(Deadline, "seconds", property(lambda self: now[0]))
     full = workload("big", ["n2", "n3"], "4")
     objects = [*FOUR, *workload("web", ["n0"]), *workload("db", ["n1"]), budget("web", 1), *full]
-    found = consolidate(objects, time_limit=5.0)
-    assert (removed(found), found.cordon, found.uncordon) == (["n1"], ("n1",), ())
+    found = consolidate(objects, time_limit=seconds)
+    assert (removed(found), found.cordon, found.uncordon) == (["n1"], (cordon,), ())
+    (only,) = found.steps
+    assert only.uncordon == uncordon
+    opened = [f"kubectl uncordon {name}" for name in uncordon]
+    assert only.commands == (*opened, "kubectl drain n1 --ignore-daemonsets", "kubectl delete node n1")
 
 
 def test_a_simulator_is_as_it_was_after_a_consolidation() -> None:
@@ -374,7 +408,7 @@ def test_conditions_that_are_none(options: dict[str, str]) -> None:
     [
         pytest.param("", True, id="none"),
         pytest.param("cpu=10%", True, id="as much as is free"),
-        pytest.param("cpu=10.5%", False, id="more than is free"),
+        pytest.param("cpu=10.05%", False, id="more than is free"),
         pytest.param("memory=0%,cpu=11%", False, id="another resource first"),
         pytest.param("example.com/gpu=50%,cpu=11%", False, id="a resource that no node has first"),
         pytest.param("example.com/gpu=50%,cpu=1%", True, id="a resource that no node has"),

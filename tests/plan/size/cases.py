@@ -63,7 +63,8 @@ def packing(
 
     choices = []
     for number, (price, *free) in enumerate(shapes):
-        named, limit = NodeShape(f"s{number}", Decimal(price), {}), limits[number] if limits else None
+        limit = limits[number] if limits else None
+        named = NodeShape(f"s{number}", Decimal(price), {}, most=limit)
         choices.append(ShapeChoice((named,), price, tuple(free), tuple(free), most(free), limit))
     turns = tuple(at for at, each in enumerate(classes) for _ in each.pods)
     of_rooms = [Room(tuple(free), tuple(free), most(free), count) for count, *free in rooms]

@@ -14,7 +14,7 @@ from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.bounds import components
 from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
-from ksched_cli.plan.size.problem import PackingProblem, how_many_fit
+from ksched_cli.plan.size.problem import PackingProblem, how_many_fit, undominated
 from ksched_cli.plan.size.program import PatternPricing, PurchaseProgram, maximal_patterns
 from ksched_cli.plan.size.results import SearchSettings
 from ksched_cli.plan.size.search import PartSearch, PurchaseSearch
@@ -127,6 +127,49 @@ def test_the_bound_counts_with_limits() -> None:
     assert program.bound == 12
 
 
+@pytest.mark.parametrize(
+    ("made", "cost"),
+    [
+        pytest.param(packing([(3, 2, 2)], [(10, 4, 4)], rooms=[(1, 2, 2)]), 10, id="a room for one of three"),
+        pytest.param(packing([(1, 2, 2), (1, 2, 1)], [(10, 3, 3)], rooms=[(1, 3, 3)]), 10, id="a room for one class"),
+        pytest.param(packing([(1, 2, 2), (1, 2, 1)], [(10, 3, 3)], rooms=[(2, 3, 3)]), 0, id="a room for each class"),
+        pytest.param(packing([(1, 9, 9), (1, 2, 2)], [(10, 9, 9)], rooms=[(1, 2, 2)]), 10, id="a room for the second"),
+        pytest.param(
+            packing([(1, 2, 2), (1, 4, 4)], [(10, 4, 4)], rooms=[(1, 2, 2), (1, 4, 4)]), 0, id="rooms of two sizes"
+        ),
+        pytest.param(packing([(3, 2, 2)], [(1, 2, 2), (10, 3, 3)], limits=(1, None)), 21, id="a limit"),
+        pytest.param(packing([(3, 2, 2)], [(1, 2, 2), (2, 3, 3), (9, 3, 3)], limits=(1, 1, None)), 12, id="two limits"),
+        pytest.param(
+            packing([(3, 2, 2)], [(1, 2, 2), (10, 3, 3)], limits=(1, None), rooms=[(1, 2, 2)]),
+            11,
+            id="a limit and a room",
+        ),
+    ],
+)
+def test_the_cheapest_set_with_rooms_and_limits(made: PackingProblem, cost: int) -> None:
+    """Pods in the rooms of the cluster cost nothing."""
+    soon = time.perf_counter() + 20
+    exact, relaxed = (PurchaseProgram(made, soon, listed) for listed in (100, 0))
+    found = exact.next_set(None, 20.0)
+    assert found is not None
+    relaxed.relax()
+    assert (found.cost, exact.bound, relaxed.bound <= cost) == (cost, cost, True)
+    assert relaxed.bound == cost or made.rooms
+
+
+def test_sets_come_in_the_order_of_their_cost() -> None:
+    """After a set is rejected, the next one has one node more of some shape than that."""
+    program = PurchaseProgram(packing([(1, 1, 1)], [(10, 1, 1), (15, 2, 2)]), time.perf_counter() + 20, 100)
+    found = []
+    for _ in range(4):
+        (each,) = [program.next_set(None, 20.0)]
+        assert each is not None
+        found.append((dict(each.counts), each.cost))
+        program.reject(each.counts)
+    assert found == [({0: 1}, 10), ({1: 1}, 15), ({0: 2}, 20), ({0: 1, 1: 1}, 25)]
+    assert program.next_set(25, 20.0) is None
+
+
 @pytest.mark.parametrize("listed", [30_000, 0], ids=["all sets", "at random"])
 def test_a_part_is_searched_past_sets_that_hold_less(listed: int) -> None:
     """Four small nodes have as many cores as a large one, cost as much and hold one pod less."""
@@ -141,6 +184,43 @@ def test_a_part_is_searched_past_sets_that_hold_less(listed: int) -> None:
     assert listed == 0 or found == [{small: 2, large: 1}, {small: 1, large: 1}, {large: 1}]
 
 
+@pytest.mark.parametrize(
+    ("counts", "allowed"),
+    [({0: 2}, True), ({0: 3}, False), ({0: 3, 1: 1}, False), ({1: 9}, True), ({0: 2, 1: 9}, True)],
+    ids=str,
+)
+def test_no_more_nodes_of_a_shape_than_its_limit(counts: dict[int, int], allowed: bool) -> None:
+    """The first shape has a limit of 2."""
+    made = packing([(9, 1, 1)], [(10, 1, 1), (15, 1, 1)], limits=(2, None))
+    shapes = {made.choices[choice].variants[0]: count for choice, count in counts.items()}
+    assert (made.allows(counts), made.within_limits(shapes)) == (allowed, allowed)
+
+
+def test_zones_of_a_shape_share_its_limit() -> None:
+    made = packing([(9, 1, 1)], [(10, 1, 1)], limits=(2,))
+    one, other = (replace(made.choices[0].variants[0], zone=zone) for zone in "ab")
+    assert [made.within_limits({one: 1, other: count}) for count in (1, 2)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("cheap", "dear", "kept"),
+    [("a", "a", ["cheap"]), ("ab", "a", ["cheap"]), ("a", "b", ["cheap", "dear"]), ("a", "ab", ["cheap", "dear"])],
+)
+def test_a_dearer_shape_stays_for_its_zones_alone(cheap: str, dear: str, kept: list[str]) -> None:
+    """Rules between pods compare zones. Both shapes hold the same."""
+    (choice,) = packing([(1, 1, 1)], [(10, 1, 1)]).choices
+    choices = [
+        replace(
+            choice,
+            variants=tuple(replace(choice.variants[0], name=name, zone=zone) for zone in zones),
+            price=price,
+        )
+        for name, zones, price in (("cheap", cheap, 10), ("dear", dear, 20))
+    ]
+    found = undominated(choices, ["topology.kubernetes.io/zone"])
+    assert [each.variants[0].name for each in found] == kept
+
+
 @pytest.mark.parametrize("listed", [30_000, 0], ids=["all sets", "at random"])
 @pytest.mark.parametrize(
     ("made", "counts", "best"),
@@ -152,6 +232,12 @@ def test_a_part_is_searched_past_sets_that_hold_less(listed: int) -> None:
             {2: 1},
             {0: 1, 1: 1},
             id="no more of a shape than there are",
+        ),
+        pytest.param(
+            packing([(2, 1, 1)], [(10, 1, 1), (15, 1, 1), (40, 4, 4)], limits=(0, None, None)),
+            {2: 1},
+            {1: 2},
+            id="a shape that is sold out",
         ),
         pytest.param(
             packing([(2, 1, 3), (2, 3, 1)], [(10, 4, 2), (11, 2, 4), (40, 9, 9)]),

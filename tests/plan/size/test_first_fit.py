@@ -71,6 +71,9 @@ def test_it_is_the_plain_reading(
         pytest.param([(3, 1, 1)], [(5, 4, 4)], [], 2, [(0, (2,)), (0, (1,))], id="at most so many of a class"),
         pytest.param([(1, 2, 1), (1, 1, 1)], [(5, 4, 4)], [(0, 1)], 9, [(0, (1, 0)), (0, (0, 1))], id="rivals"),
         pytest.param(
+            [(1, 1, 1), (1, 2, 1)], [(5, 4, 4)], [(0, 1)], 9, [(0, (0, 1)), (0, (1, 0))], id="the larger rival first"
+        ),
+        pytest.param(
             [(1, 9, 1), (1, 1, 1)],
             [(5, 4, 4)],
             [],
@@ -92,3 +95,16 @@ def test_nodes_of(
 ) -> None:
     made = packing(pods, shapes, rivals, cap)
     assert GreedyBuyer(made).first_fit(made.demand) == nodes
+
+
+@pytest.mark.parametrize(
+    ("limits", "nodes"),
+    [
+        pytest.param((1, None), [(0, (1,)), (1, (1,))], id="as many as there are"),
+        pytest.param((0, None), [(1, (1,)), (1, (1,))], id="the first shape is sold out"),
+        pytest.param((1, 0), [(0, (1,))], id="what no shape holds is left over"),
+    ],
+)
+def test_purchases_keep_limits(limits: tuple[int | None, ...], nodes: list[tuple[int, tuple[int, ...]]]) -> None:
+    made = packing([(2, 1, 1)], [(1, 1, 1), (10, 1, 1)], limits=limits)
+    assert GreedyBuyer(made).buy(made.demand) == nodes

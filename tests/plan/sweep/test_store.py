@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.errors import KschedError, UsageError
-from ksched_cli.plan.sweep.statistics import encode_rows
+from ksched_cli.plan.sweep.run import RowStore, SweepExecution
+from ksched_cli.plan.sweep.statistics import VariantRow, decode_rows, encode_rows
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
 
@@ -118,13 +120,86 @@ def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="file exists"):
+    with pytest.raises(UsageError, match=r"^\S+: file exists$"):
         simulator().sweep(fail="zone", out=str(tmp_path / "file")).result()
+
+
+def test_progress_counts_the_variants_that_are_done() -> None:
+    seen: list[tuple[int, int]] = []
+    run = simulator().sweep(fail="node", progress=lambda done, of_all: seen.append((done, of_all)))
+    rows = list(run)
+    assert seen == sorted(seen)
+    assert (seen[-1], {of_all for _, of_all in seen}) == ((len(rows), len(rows)), {len(run)})
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_dask_has_to_be_installed(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object() if installed else None)
+    execution = SweepExecution(dask="tcp://scheduler:8786")
+    if installed:
+        assert execution.executor(3).name == "dask"
+    else:
+        with pytest.raises(UsageError, match=r"--dask needs dask.distributed: pip install 'ksched-cli\[dask\]'"):
+            execution.executor(3)
 
 
 def test_resume_goes_with_out() -> None:
     with pytest.raises(UsageError, match="--resume goes with --out"):
         simulator().sweep(fail="zone", resume=True)
+
+
+def store(folder: Path, *, resume: bool = False) -> RowStore[VariantRow]:
+    return RowStore(str(folder), {"ksched": "1", "variants": 3}, decode_rows, resume=resume)
+
+
+def line(variant: int) -> bytes:
+    return encode_rows([VariantRow(variant, {}, "safe")])
+
+
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [
+        pytest.param(OSError(errno.ENOSPC, "No space left on device"), "no space left on device", id="a full disk"),
+        pytest.param(OSError("Broken"), "broken", id="a problem without a number"),
+    ],
+)
+def test_a_row_that_cannot_be_written_is_cut_off(
+    problem: OSError, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows before it stay. The folder and those above it are made."""
+    rows = store(tmp_path / "of" / "rows")
+    assert list(rows.open()) == []
+    rows.append(line(0))
+    rows.append(line(1))
+
+    def broken(_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(KschedError, match=f"cannot write the rows: {text} "):
+        rows.append(line(2))
+    rows.close()
+    assert rows.path.read_bytes() == line(0) + line(1)
+
+
+@pytest.mark.parametrize(
+    ("variants", "resumed"),
+    [
+        pytest.param([1, 0, 1], [1, 0], id="a row that is there twice"),
+        pytest.param([-1, 1], [1], id="a negative number"),
+        pytest.param([3, 2, 4], [2], id="numbers that no variant has"),
+    ],
+)
+def test_a_row_counts_once_and_for_a_variant_of_the_sweep(
+    variants: list[int], resumed: list[int], tmp_path: Path
+) -> None:
+    rows = store(tmp_path)
+    assert list(rows.open()) == []
+    rows.append(b"".join(map(line, variants)))
+    rows.close()
+    again = store(tmp_path, resume=True)
+    assert [row.variant for row in again.open()] == resumed
+    again.close()
 
 
 @pytest.mark.slow
