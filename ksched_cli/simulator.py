@@ -328,6 +328,7 @@ class Simulator(EditMethods):
         disable_eviction: bool = False,
         grace_period: float | None = None,
         timeout: float | None = None,
+        skip_wait_for_delete_timeout: int = 0,
         ignore_pending: bool = False,
         every_pod: bool = False,
         done: Callable[[GroupDrain], object] = lambda trial: None,
@@ -344,6 +345,7 @@ class Simulator(EditMethods):
         self._check_selection()
         query = read_query(pod_selector, "--pod-selector")
         flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, grace_period, timeout)
+        flags = replace(flags, skip_wait_for_delete_timeout=skip_wait_for_delete_timeout)
         how: Any = {"each": each, "pending_first": not ignore_pending, "every_pod": every_pod}
         return drain_nodes(self._current, nodes, selector, flags, **how, done=done, stop_on_interrupt=partial)
 

@@ -109,7 +109,7 @@ class DryRunStrategy(StrEnum):
 
 
 class KubectlOptions(Struct, frozen=True):
-    """Options of kubectl drain that change nothing here, so that its line can be pasted."""
+    """Options of kubectl drain that are seldom given. The first two change nothing: its line can be pasted."""
 
     panel: ClassVar[Panel] = Panel(OWN, set())
     dry_run: Annotated[
@@ -118,13 +118,9 @@ class KubectlOptions(Struct, frozen=True):
     chunk_size: Annotated[
         int, typer.Option("--chunk-size", metavar="N", help="Of kubectl; it changes nothing here.")
     ] = 500
-    skip_wait: Annotated[
+    skip_wait_for_delete_timeout: Annotated[
         int,
-        typer.Option(
-            "--skip-wait-for-delete-timeout",
-            metavar="SECONDS",
-            help="Of kubectl; it changes nothing here: kubectl does not wait for pods that are Terminating for longer.",
-        ),
+        typer.Option(metavar="SECONDS", help="Do not wait for pods that should be gone for longer than this. 0: wait."),
     ] = 0
 
 
@@ -154,6 +150,7 @@ def drain(
     found = simulator.drain_nodes(
         *(nodes or ()),
         **wanted.keywords(),
+        skip_wait_for_delete_timeout=of_kubectl.skip_wait_for_delete_timeout,
         every_pod=output in ("json", "yaml") and wanted.each is None,
         done=lambda trial: show_trial(trial, sys.stdout if as_rows else None),
         partial=output not in ("json", "yaml", "html"),

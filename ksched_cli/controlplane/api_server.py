@@ -271,7 +271,7 @@ class ApiServer(Logged):
             return
         if grace is not None:
             self.graces[uid] = grace
-        metadata = replace(pod.metadata, deletion_timestamp=self.timestamp())
+        metadata = replace(pod.metadata, deletion_timestamp=_stamp(int(self.now() + seconds)))
         self._write(pod, replace(pod, metadata=metadata))
 
     def evict(self, pod: Pod, *, grace: float | None = None) -> str:

@@ -537,6 +537,8 @@ def test_what_is_drained_together(each: Any, expected: list[Any]) -> None:
 
 # Nodes whose kubelet does not report
 
+SKIP = {"skip_wait_for_delete_timeout": 60}
+
 
 def lost(**conditions: str) -> Any:
     """A node with the taints that the node lifecycle controller sets where no kubelet reports."""
@@ -566,6 +568,9 @@ def tolerant(builder: PodBuilder, seconds: int | None = 300) -> Any:
             owned("x").terminating(), {}, {"grace_period": 0.0}, ("gone", 1, ""), "safe", id="Terminating, by force"
         ),
         pytest.param(owned("x", "x", "DaemonSet"), {}, {}, ("stays", 0, ""), "safe", id="of a DaemonSet"),
+        pytest.param(owned("x"), {}, SKIP, ("moves", 1, "a"), "safe", id="replaced at once, and skipped"),
+        pytest.param(owned("x-0", "x", "StatefulSet"), {}, SKIP, ("stays", 0, ""), "safe", id="of a set, and skipped"),
+        pytest.param(owned("x").terminating(), {}, SKIP, ("stays", 0, ""), "safe", id="Terminating, and skipped"),
         pytest.param(owned("x"), {"Ready": "False"}, {}, ("moves", 1, "a"), "safe", id="not ready, but it reports"),
     ],
 )
@@ -581,6 +586,30 @@ def test_a_drain_waits_for_a_kubelet_that_does_not_report(
     assert (found, drain.outcome) == (expected, outcome)
     assert drain.drained == (outcome == "safe")
     assert ("stays Terminating" in only(drain).why) == (expected[0] == "stuck")
+
+
+@pytest.mark.parametrize(
+    ("timeout", "outcome"),
+    [
+        pytest.param(90.0, "blocked", id="as long as kubectl would wait for it still"),
+        pytest.param(91.1, "safe", id="one moment longer"),
+    ],
+)
+def test_a_pod_is_skipped_once_it_should_be_gone_since_longer(timeout: float, outcome: str) -> None:
+    """30 s of grace, and more than 60 s: kubectl cuts off the fractions of a second that it compares."""
+    pod = tolerant(owned("x").spec(terminationGracePeriodSeconds=30).on("lost"), None)
+    flags = msgspec.structs.replace(ALL, timeout=timeout, **SKIP)
+    drain = run(loaded_of(A, lost(), pod), "lost", flags=flags)
+    assert drain.outcome == outcome
+
+
+def test_what_is_skipped_is_told() -> None:
+    pod = tolerant(owned("x").on("lost"), None)
+    drain = run(loaded_of(A, lost(), pod), "lost", flags=msgspec.structs.replace(ALL, **SKIP))
+    (node,) = drain.nodes
+    assert [(each.message, each.pods) for each in node.warnings] == [
+        ("kubectl does not wait for it any longer (--skip-wait-for-delete-timeout)", ("default/x",))
+    ]
 
 
 @pytest.mark.parametrize("seconds", [None, 0, 300])

@@ -103,7 +103,7 @@ class NodeEvictions:
     def __init__(self, world: World, flags: Flags) -> None:
         self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
         self._flags = flags
-        self._filters = DrainFilters(flags, self._store.of(DaemonSet))
+        self._filters = DrainFilters(flags, self._store.of(DaemonSet), world.api.now())
         self.budgets = BudgetWatch(world.api)
         self.requested: list[Pod] = []
         self.ending: Ending = "settled"
@@ -138,16 +138,23 @@ class NodeEvictions:
         granted."""
         flags, granted = self._flags, self._drainer.granted
         self._drainer.evict(node.left, deletes=flags.disable_eviction, grace=flags.grace_period)
-        seconds = math.inf if flags.timeout is None else flags.timeout
-        self.run(seconds, lambda: not any(map(self._is_there, node.left)))
-        there = [pod for pod in node.left if self._is_there(pod)]
-        node.timed_out = flags.timeout is not None and bool(there)
-        self._drainer.give_up()
-        if not there:
-            moment = self._notices(node.left)
-            # A timer without effect: the clock goes on to the moment at which kubectl returns.
+        clock, limit = self._world.clock, math.inf if flags.timeout is None else self._world.clock.now + flags.timeout
+        while True:
+            self.run(limit - clock.now, lambda: not any(map(self._is_waited_for, node.left)))
+            moment = min((self._skipped_from(pod) for pod in node.left if self._is_waited_for(pod)), default=math.inf)
+            if moment >= limit:
+                break
+            # A timer without effect: the clock goes on to the moment from which kubectl skips a pod.
             self._world.at(moment, lambda plane: None)
-            self.run(until=lambda: self._world.clock.now >= moment)
+        there = [pod for pod in node.left if self._is_there(pod)]
+        waited_for = [pod for pod in there if self._is_waited_for(pod)]
+        node.skipped += [pod for pod in there if not self._is_waited_for(pod)]
+        node.timed_out = flags.timeout is not None and bool(waited_for)
+        self._drainer.give_up()
+        if not waited_for:
+            moment = self._notices(pod for pod in node.left if not self._is_there(pod))
+            self._world.at(moment, lambda plane: None)
+            self.run(until=lambda: clock.now >= moment)
         any_granted = any(uid_of_pod(pod) in granted for pod in node.left)
         node.left = [pod for pod in there if uid_of_pod(pod) not in granted]
         return any_granted
@@ -165,6 +172,14 @@ class NodeEvictions:
 
     def _is_there(self, pod: Pod) -> bool:
         return self._store.same_pod(pod) is not None
+
+    def _is_waited_for(self, pod: Pod) -> bool:
+        return self._is_there(pod) and self._world.clock.now < self._skipped_from(pod)
+
+    def _skipped_from(self, pod: Pod) -> float:
+        """The moment of the run from which kubectl skips the pod."""
+        start = self._world.api.now() - self._world.clock.now
+        return self._flags.skipped_from(self._store.same_pod(pod) or pod) - start
 
 
 def _cordon(nodes: Iterable[str], plane: ControlPlane) -> None:

@@ -17,7 +17,7 @@ from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex, LoggedSet, UndoLog
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision
-from ksched_cli.plan.drain.results import DrainFilterResult, Evicted, NodeDrain, PodFate, Remark
+from ksched_cli.plan.drain.results import NOT_WAITED_FOR, DrainFilterResult, Evicted, NodeDrain, PodFate, Remark
 from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
@@ -165,13 +165,15 @@ _TOO_LATE = "the --timeout was over before a budget allowed the eviction"
 
 
 class NodeDrainPlan(Struct):
-    """The pods of one node, grouped by what kubectl drain does with them. `left` are those that are not evicted yet."""
+    """The pods of one node, grouped by what kubectl drain does with them. `left` are those that are not evicted yet,
+    `skipped` those that terminate for so long that kubectl does not wait for them."""
 
     name: str
     evict: list[Pod] = field(default_factory=list)
     stay: list[tuple[Pod, str]] = field(default_factory=list)
     refused: list[tuple[Pod, str]] = field(default_factory=list)
     left: list[Pod] = field(default_factory=list)
+    skipped: list[Pod] = field(default_factory=list)
     # Whether kubectl gave up before all of them had left.
     timed_out: bool = False
     _warnings: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -229,13 +231,18 @@ class DrainReader:
         moments = sorted({granted[uid] for uid in gone if uid in granted})
         rounds = {moment: number for number, moment in enumerate(moments, 1)}
         # A pod that something else has deleted in the meantime left in no round.
-        fates = [self._fate(pod, rounds[granted[uid]] if uid in granted else 0) for uid, pod in gone.items()]
+        skipped = {uid_of_pod(pod) for pod in node.skipped}
+        fates = [
+            self._fate(pod, rounds[granted[uid]] if uid in granted else 0, uid in skipped) for uid, pod in gone.items()
+        ]
         fates.sort(key=lambda fate: fate.round)
         stuck = [PodFate(pod_key(pod), "stuck", why=self._refusal(pod) or _TOO_LATE) for pod in node.left]
         pods = (*fates, *stuck, *node.stays())
         remarks = node.remarks()
         if lost := tuple(pod_key(pod) for pod in node.evict if uid_of_pod(pod) in preempted):
             remarks = (*remarks, Remark(_PREEMPTED, lost))
+        if skipped:
+            remarks = (*remarks, Remark(NOT_WAITED_FOR, tuple(map(pod_key, node.skipped))))
         return NodeDrain(
             node=node.name,
             drained=not node.timed_out and all(fate.fate != "stuck" for fate in pods),
@@ -259,9 +266,12 @@ class DrainReader:
         successor = pod_key(current) if uid_of_pod(current) != uid_of_pod(pod) else ""
         return PodFate(pod_key(pod), "unplaced", 0, successor, why=self._why_unplaced(current))
 
-    def _fate(self, pod: Pod, number: int) -> PodFate:
+    def _fate(self, pod: Pod, number: int, is_skipped: bool) -> PodFate:
         new, old = self._successor(pod), self._store.same_pod(pod)
-        if old is not None and old.metadata.deletion_timestamp and not self._world.plane.kubelets.has_kubelet(old):
+        if is_skipped and new is None:
+            return PodFate(pod_key(pod), "stays", why=NOT_WAITED_FOR)
+        ends = old is not None and old.metadata.deletion_timestamp and not is_skipped
+        if old is not None and ends and not self._world.plane.kubelets.has_kubelet(old):
             successor, to = (pod_key(new), self._world.recorder.node_of(new)) if new is not None else ("", "")
             return PodFate(pod_key(pod), "stuck", number, successor, to, why=_NO_KUBELET)
         if new is None:

@@ -5,6 +5,7 @@ Mirrors kubectl/pkg/drain/filters.go, with its messages.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from msgspec import Struct, field
 
 from ksched_cli.api.core import OwnerReference, Pod, controller_of
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal, parse_time
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.whatif.edits.lib.editor import MIRROR
@@ -190,6 +191,7 @@ LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-da
 UNMANAGED = "cannot delete Pods that declare no controller (use --force to override)"
 MIRROR_PODS = "mirror pods are the kubelet's own: drain skips them"
 NOT_SELECTED = "--pod-selector leaves it out"
+NOT_WAITED_FOR = "kubectl does not wait for it any longer (--skip-wait-for-delete-timeout)"
 
 Verdict = Literal["evict", "stay", "refuse"]
 
@@ -199,7 +201,7 @@ EVERYTHING = Selector()
 
 class Flags(Struct, frozen=True):
     """kubectl drain's flags of these names. `grace_period` and `timeout` in seconds; None: the pods' own grace periods,
-    and no time limit."""
+    and no time limit. `skip_wait_for_delete_timeout` of 0: kubectl waits for each pod."""
 
     force: bool = False
     ignore_daemonsets: bool = False
@@ -208,6 +210,13 @@ class Flags(Struct, frozen=True):
     disable_eviction: bool = False
     grace_period: float | None = None
     timeout: float | None = None
+    skip_wait_for_delete_timeout: int = 0
+
+    def skipped_from(self, pod: Pod) -> float:
+        """The moment, in seconds since the epoch, from which kubectl neither evicts this pod that terminates nor waits
+        for it (shouldSkipPod): it cuts off fractions of seconds before it compares."""
+        stamp, seconds = pod.metadata.deletion_timestamp, self.skip_wait_for_delete_timeout
+        return parse_time(stamp) + seconds + 1 if stamp and seconds > 0 else math.inf
 
 
 class DrainFilterResult(Struct, frozen=True):
@@ -223,10 +232,11 @@ _EVICT = DrainFilterResult("evict")
 
 
 class DrainFilters:
-    """What `kubectl drain` does with a pod: evict, leave it on the node, or refuse the node (drain/filters.go)."""
+    """What `kubectl drain` does with a pod: evict, leave it on the node, or refuse the node (drain/filters.go).
+    `now` is in seconds since the epoch."""
 
-    def __init__(self, flags: Flags, sets: Sequence[DaemonSet]) -> None:
-        self._flags = flags
+    def __init__(self, flags: Flags, sets: Sequence[DaemonSet], now: float = 0.0) -> None:
+        self._flags, self._now = flags, now
         # A dump without any DaemonSet may have left them out; one with some has all of them.
         self._daemon_sets = {(each.metadata.namespace, each.metadata.name) for each in sets} if sets else None
         self._filters = (self._daemon_set, self._mirror, self._local_storage, self._unmanaged)
@@ -235,6 +245,8 @@ class DrainFilters:
         """One filter after the other, until one keeps the pod back."""
         if not self._flags.pod_selector.matches(pod.metadata.labels):
             return DrainFilterResult("stay", NOT_SELECTED)
+        if self._now >= self._flags.skipped_from(pod):
+            return DrainFilterResult("stay", NOT_WAITED_FOR)
         found = _EVICT
         for judge in self._filters:
             verdict = judge(pod)
