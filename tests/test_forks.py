@@ -137,6 +137,9 @@ def test_only_the_command_line_makes_copies(monkeypatch: pytest.MonkeyPatch) -> 
     assert copies_at_once() == 0
     process.allow_copies()
     assert copies_at_once() == 3
+    process.forbid_copies()
+    assert copies_at_once() == 0
+    process.allow_copies()
     monkeypatch.setattr(parallel, "peak_mib", lambda: 1e9)
     assert copies_at_once() == 0
 

@@ -148,11 +148,16 @@ def test_memory_without_proc_and_resource(monkeypatch: pytest.MonkeyPatch) -> No
     assert process.peak_mib() == 0.0 or sys.platform == "win32"
 
     def report(handle: Any, counters: Any, size: int) -> None:
+        # PROCESS_MEMORY_COUNTERS of a system with 64 bits.
+        assert (size, counters._obj.cb) == (72, 72)
         counters._obj.PeakWorkingSetSize = 3 * 1024 * 1024
 
     kernel = Mock(K32GetProcessMemoryInfo=Mock(side_effect=report))
     monkeypatch.setitem(vars(ctypes), "WinDLL", lambda name: kernel)
     assert process.peak_mib() == 3
+    # A handle and a pointer have 64 bits; without these types, ctypes passes 32 of them.
+    assert kernel.GetCurrentProcess.restype is ctypes.c_void_p
+    assert kernel.K32GetProcessMemoryInfo.argtypes == (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
 
 
 @pytest.mark.parametrize(("reported", "cores"), [(None, 1), (6, 6)])

@@ -180,7 +180,7 @@ def keys_of(data: bytes) -> Iterator[str]:
             yield _SEQUENCES[found]
             data = data[len(found) :]
         else:
-            letter = data.decode(errors="ignore")[:1]
-            if letter.isprintable() and letter:
+            letter = data.decode(errors="surrogateescape")[0]
+            if letter.isprintable():
                 yield letter
-            data = data[len(letter.encode()) or 1 :]
+            data = data[len(letter.encode(errors="surrogateescape")) :]

@@ -102,7 +102,6 @@ class RunProgress:
             yield
             return
         before = sys.stdout, sys.stderr
-        self._out = sys.stderr
         clear_stdout = self._stop if sys.stdout.isatty() else self._stop_outside_loops
         sys.stdout = cast(TextIO, _Clearing(sys.stdout, clear_stdout))
         sys.stderr = cast(TextIO, _Clearing(sys.stderr, self._stop))

@@ -65,7 +65,7 @@ class Expectation:
         __tracebackhide__ = True
         found = self._check()
         evicting = [each for each in found.workloads if any(finding.code == PREEMPTS for finding in each.findings)]
-        self._raise(replace(found, workloads=tuple(evicting)), "{} evicts pods of lower priority", explain=False)
+        self._raise(replace(found, workloads=tuple(evicting)), "{} evicts pods of lower priority")
         return self
 
     def survives(self, *, node: int = 0, zone: int = 0) -> Self:
@@ -114,13 +114,13 @@ class Expectation:
             raise UsageError(f"{self.workload} is not in {', '.join(self.manifests)}, which has {names}")
         return replace(found, workloads=workloads, losses=(), evicted=())
 
-    def _raise(self, found: Check, sentence: str, edits: Edits = (), *, explain: bool = True) -> None:
+    def _raise(self, found: Check, sentence: str, edits: Edits = ()) -> None:
         """NotSchedulable if the check has workloads."""
         __tracebackhide__ = True
         if not found.workloads:
             return
         names = ", ".join(each.workload for each in found.workloads)
-        reports = [text for each in found.workloads if explain and (text := self._explained(each, edits))]
+        reports = [text for each in found.workloads if (text := self._explained(each, edits))]
         raise NotSchedulable("\n\n".join([sentence.format(names), _shown(found), *reports]))
 
     def _explained(self, workload: WorkloadCheck, edits: Edits) -> str:

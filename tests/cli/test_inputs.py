@@ -27,7 +27,6 @@ from tests.cli.inputs import (
     first_line,
     lay_out,
 )
-from tests.lanes import sampled
 from tests.running import Ksched
 
 Files = Mapping[str, str]
@@ -474,7 +473,7 @@ case(
 )
 
 
-@pytest.mark.parametrize(("files", "arguments", "code", "line"), sampled(CASES, 2))
+@pytest.mark.parametrize(("files", "arguments", "code", "line"), CASES)
 def test_exit_code_and_first_line(
     files: Files, arguments: str, code: int, line: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

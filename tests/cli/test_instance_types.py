@@ -62,6 +62,24 @@ def test_the_document_is_a_file_for_instance_types(tmp_path: Path, capsys: pytes
     assert [each["price"] for each in first["offerings"]] == [0.01, 0.005]
 
 
+def test_a_table_of_all_types_and_of_some(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lacking = [{**TYPE, "name": f"no-{name}", "capacity": {**TYPE["capacity"]}} for name in ("cpu", "memory")]
+    for each, name in zip(lacking, ("cpu", "memory"), strict=True):
+        del each["capacity"][name]
+    Path("types.json").write_text(json.dumps({"instanceTypes": [TYPE, *lacking]}))
+    listing = ["instance-types", "--instance-types", "types.json"]
+    rows = [
+        "NAME       CPU  CPU LEFT  MEMORY  MEMORY LEFT  PODS     $/H",
+        "no-cpu       0         0    16Gi         16Gi    50  0.1000",
+        "no-memory    4         4       0            0    50  0.1000",
+        "small        4         4    16Gi         16Gi    50  0.1000",
+    ]
+    assert ksched(*listing, code=0).out.splitlines() == ["types.json: 3 instance types, cheapest no-cpu", "", *rows]
+    some = ksched(*listing, "no-*", code=0).out.splitlines()
+    assert some == ["types.json: 2 of 3 instance types, cheapest no-cpu", "", *rows[:3]]
+
+
 def test_types_without_a_price_are_the_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     catalog = tmp_path / "types.json"
     unpriced = {**TYPE, "name": "a", "offerings": [{"zone": "a"}]}

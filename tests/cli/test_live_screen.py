@@ -78,6 +78,8 @@ def names(screen: WatchScreen) -> list[str]:
         pytest.param(b"\x1b", ["escape"], id="escape"),
         pytest.param(b"\r\x7f", ["enter", "delete"], id="enter and delete"),
         pytest.param("ü\x01x".encode(), ["ü", "x"], id="another control character"),
+        pytest.param("üx".encode(), ["ü", "x"], id="a letter of two bytes"),
+        pytest.param(b"\xffj\xc3", ["j"], id="bytes that are no letter"),
     ],
 )
 def test_keys(sent: bytes, keys: list[str]) -> None:
@@ -219,11 +221,12 @@ class Followed:
     def __init__(self) -> None:
         self.warnings: tuple[str, ...] = ()
         self.closed = False
-        self._asked = queue.Queue[str | None]()
+        self.asked: list[str] = []
+        self._questions = queue.Queue[str | None]()
 
     def seen(self) -> Iterator[Moment | Answer]:
         yield moment()
-        while pod := self._asked.get():
+        while pod := self._questions.get():
             yield Answer(pod, mistake=f"there is no {pod} any more")
 
     def news(self) -> Iterator[News]:
@@ -235,14 +238,16 @@ class Followed:
             self.closed = True
 
     def ask(self, pod: str) -> None:
-        self._asked.put(pod)
+        self.asked.append(pod)
+        self._questions.put(pod)
 
     def stop(self) -> None:
-        self._asked.put(None)
+        self._questions.put(None)
 
 
-def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The keys `j`, enter, escape, and `q`: the frames that a person sees, and a terminal that is as before."""
+@pytest.mark.parametrize("leaves", [True, False], ids=["the reader leaves", "the time is over"])
+def test_on_a_terminal(leaves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod is chosen, explained and left: the frames that a person sees, and a terminal that is as before."""
     pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     ours, theirs = pty.openpty()
     sent: list[bytes] = []
@@ -254,15 +259,19 @@ def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def press_keys() -> None:
         until(lambda: not termios.tcgetattr(theirs)[3] & termios.ICANON)
-        os.write(ours, b"j\r")
+        # A key while the answer is awaited does not ask for it again.
+        os.write(ours, b"j\rx")
         until(lambda: b"any more" in b"".join(sent))
-        os.write(ours, b"\x1bq")
+        os.write(ours, b"\x1bq" if leaves else b"\x1b")
+        until(lambda: b"".join(sent).count(b"5 pending pods") > 2)
+        followed.stop()
 
     def until(holds: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
         while not holds() and time.monotonic() < end:
             time.sleep(0.01)
 
+    followed = Followed()
     threads = [threading.Thread(target=each) for each in (receive, press_keys)]
     for each in threads:
         each.start()
@@ -271,7 +280,7 @@ def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "60", "LINES": "12"}.items():
         monkeypatch.setenv(name, value)
     before = termios.tcgetattr(theirs)
-    monkeypatch.setattr(Simulator, "watch", lambda *_: Followed())
+    monkeypatch.setattr(Simulator, "watch", lambda *_: followed)
     monkeypatch.setattr(live_screen.time, "time", lambda: NOW)
     with open(os.dup(theirs)) as stdin, open(os.dup(theirs), "w") as stdout, monkeypatch.context() as changed:
         changed.setattr("sys.stdin", stdin)
@@ -281,6 +290,7 @@ def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     os.close(theirs)
     for each in threads:
         each.join()
+    assert followed.asked == ["default/held-0"]
     text = b"".join(sent).decode().replace("\r\n", "\n")
     # Its own screen without a cursor, and at the end the screen of the shell again.
     assert text.startswith("\x1b[?1049h\x1b[H\x1b[?25l\x1b[H")

@@ -150,6 +150,19 @@ def test_the_bar_goes_away_before_anything_else_is_written(stream: str, monkeypa
     assert (sys.stdout, sys.stderr) == (terminal, terminal)
 
 
+def test_the_bar_goes_away_when_a_command_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    now = [0.0]
+    progress = RunProgress(bar=True, clock=lambda: now[0])
+    with suppress(KeyboardInterrupt), progress.cleared_for_output():
+        progress.begin("drains are done", 3)
+        now[0] = 1.5
+        progress.advance()
+        assert progress._bar is not None
+        raise KeyboardInterrupt
+    assert progress._bar is None
+
+
 @pytest.mark.parametrize("in_loop", [True, False], ids=["loop", "count"])
 def test_only_a_loop_keeps_its_bar_while_a_pipe_is_written(in_loop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from ksched_cli.report.registry import RenderOptions, stored_view
 from ksched_cli.report.sinks import markdown, terminal
 from ksched_cli.report.sinks.html import Provenance, page_html, provenance
 from ksched_cli.report.sinks.page import page_of
-from ksched_cli.report.sinks.svg import write_svg
-from ksched_cli.report.view.model import View
+from ksched_cli.report.sinks.svg import chart_data, chart_svg, write_svg
+from ksched_cli.report.view import simulate
+from ksched_cli.report.view.documents import decoded
+from ksched_cli.report.view.model import Chart, Series, Table, View
 from ksched_cli.report.view.shared import zone_bars
+from ksched_cli.report.view.stream import SimulationDocument
 from tests.cli.transcripts import same_as_golden
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
@@ -179,3 +183,71 @@ def test_a_large_cluster_has_a_row_for_each_reason() -> None:
         lines = written(terminal.write_view, stored_view(document), RenderOptions("table", width=200)).splitlines()
         rows.append([line.split("  ")[0] for line in lines[4:]])
     assert rows == [["40 nodes", "big"], ["big", "39 nodes"]]
+
+
+@pytest.mark.parametrize(
+    ("fullest", "worst", "begins"),
+    [
+        pytest.param((1, range(1, 101)), None, 0, id="one policy"),
+        pytest.param(
+            (1, range(1, 101)), (1, [each * 0.69 for each in range(1, 101)]), 50, id="10 % below the worst end"
+        ),
+        pytest.param((1, range(1, 101)), (1, [each * 0.7 for each in range(1, 101)]), 60, id="a round percent"),
+        pytest.param(
+            (1, range(1, 121)), (21, [each * 0.69 for each in range(21, 101)]), 50, id="curves of other lengths"
+        ),
+        pytest.param((70, range(70, 101)), (60, [60] * 41), 0, id="there already where both begin"),
+        pytest.param((1, range(1, 11)), (20, range(20, 31)), 0, id="nowhere together"),
+    ],
+)
+def test_where_a_chart_of_policies_begins(fullest: Any, worst: Any, begins: int) -> None:
+    curves = []
+    for policy, (first, mean) in {"full": fullest, **({"worst": worst} if worst else {})}.items():
+        values = {"mean": list(mean), "least": list(mean), "most": list(mean), "failed": [0] * len(mean)}
+        curves.append(
+            {"policy": policy, "workload": "", "resource": "cpu", "runs": 1, "first": first, "unusable": {}, **values}
+        )
+    stats = {"executor": "x", "workers": 1, "resumed": 0, "seconds": 1, "cpuSeconds": {}, "peakMiB": 1}
+    document = {"apiVersion": "ksched/v1", "kind": "CurveSweep", "resources": ["cpu"], "policies": ["full", "worst"]}
+    document |= {"workloads": [], "seeds": [1], "runs": 2, "curves": curves, "stats": stats}
+    (chart,) = [each.content for each in stored_view(document).sections if each.name == "chart-0"]
+    assert chart.x_from == begins
+
+
+@pytest.mark.parametrize(
+    ("ends", "places"),
+    [
+        pytest.param([0, 100], [358, 18], id="far from each other"),
+        pytest.param([0, 0, 0, 100], [328, 343, 358, 18], id="three at the bottom"),
+        pytest.param([100, 100, 0], [18, 33, 358], id="two at the top"),
+        pytest.param([50, 49, 0, 100], [188, 203, 358, 18], id="two that are near"),
+    ],
+)
+def test_names_of_lines_are_apart(ends: list[float], places: list[float]) -> None:
+    lines = [Series(f"s{number}", [(0, 0), (1, end)]) for number, end in enumerate(ends)]
+    picture = chart_svg(chart_data(Chart(lines, "x", "y")))
+    found = re.findall(r'name" x="[\d.]+" y="([\d.]+)" fill="[^"]+">s(\d)<', picture)
+    assert {int(name): float(y) for y, name in found} == dict(enumerate(places))
+
+
+@pytest.mark.parametrize(
+    ("change", "shares"),
+    [
+        pytest.param({}, True, id="a copy"),
+        pytest.param({"nominated_node": "n-1"}, False, id="it waits for victims"),
+        pytest.param({"result": "error"}, False, id="another result"),
+        pytest.param({"failures": ()}, False, id="no failures"),
+    ],
+)
+def test_only_pods_that_fail_alike_share_the_texts_of_a_row(change: dict[str, Any], shares: bool) -> None:
+    """The second of two pods whose cycle found the same failures: the texts of its row need not be made again."""
+    path = next(each for each in DOCUMENTS if each.stem == "simulate")
+    found: Any = decoded({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}, SimulationDocument)
+    first = next(each for each in found.pods if each.pod == "shop/big-1")
+    second = structs.replace(first, pod="shop/big-2", **change)
+    pods = (first, second, *found.pods[:3])
+    (rows,) = [
+        each.content for each in simulate.view(structs.replace(found, pods=pods)).sections if each.name == "rows"
+    ]
+    assert isinstance(rows, Table)
+    assert (rows.rows[1][2:] == rows.rows[0][2:]) is shares
