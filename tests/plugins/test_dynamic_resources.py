@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod, PodSchedulingGroup
+from ksched_cli.api.core import NodeSelector, Pod, PodSchedulingGroup
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
 from ksched_cli.engine.decision import Decision
@@ -336,6 +337,35 @@ def test_a_pod_that_is_refused_gives_its_devices_back(group: str | None, in_flig
     assert claim_of(made.cluster, "claim").status.allocation is None
     assert made.state().pending_elsewhere == set()
     assert made.statuses() == {"n2": CANNOT}
+
+
+def test_a_pod_whose_group_is_not_there_is_turned_away() -> None:
+    pod = pod_with("pod", "claim")
+    pod = replace(pod, spec=replace(pod.spec, scheduling_group=PodSchedulingGroup("gone")))
+    objects = [GPU, make_claim("claim", exactly()), on_node("n1", "a")]
+    made = make_bench(
+        DynamicResources, NODES, pod, objects=objects, gates="GenericWorkload=true,DRAWorkloadResourceClaims=true"
+    )
+    assert made.pre_filter().message == 'podgroup.scheduling.k8s.io "gone" not found'
+
+
+def test_without_its_gate_no_claim_holds_a_pod_back() -> None:
+    gates, old = "DynamicResourceAllocation=false", nearest_release("1.33")
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "gone"), gates=gates, current=old)
+    assert made.plugin.pre_enqueue(made.pod).ok
+    assert made.pre_filter().skipped
+
+
+def test_an_allocation_whose_nodes_cannot_be_read_is_an_error() -> None:
+    claim = make_claim("claim", exactly(), status=status("a", bound_to="n1"))
+    assert claim.status.allocation is not None
+    unreadable = msgspec.convert({"nodeSelectorTerms": [term(("a", "?", []))]}, NodeSelector)
+    allocation = replace(claim.status.allocation, node_selector=unreadable)
+    claim = replace(claim, status=replace(claim.status, allocation=allocation))
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim"), objects=[GPU, claim])
+    answer = made.pre_filter()
+    assert answer.code.go_name == "Error"
+    assert answer.message.startswith('nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value: "?"')
 
 
 def test_the_search_for_devices_ends_after_the_time_that_the_arguments_allow() -> None:

@@ -228,6 +228,7 @@ def test_score_of_a_claim(requests: list[Any], granted: list[str], expected: int
         pytest.param([make_claim("c", choices("r", 2))], [8, 8], id="one claim"),
         pytest.param([make_claim("c", choices("r", 2)), make_claim("d", choices("r", 1))], [16, 16], id="two claims"),
         pytest.param([make_claim("c", choices("q", 2), choices("r", 2))], [16, 16], id="two requests"),
+        pytest.param([make_claim("c", exactly()), make_claim("d", choices("r", 1))], [8, 8], id="a claim without choice"),
         pytest.param([make_claim("c", first_of("r", alternative("two", count=4), alternative("one")))], [7, 8],
                      id="the larger node has the first"),
     ],

@@ -332,3 +332,13 @@ def test_in_1_22_a_pod_without_requests_counts_with_defaults() -> None:
     args = NodeResourcesLeastAllocatedArgs(resources=(ResourceSpec("cpu", 1), ResourceSpec("memory", 3)))
     made = make_bench(NodeResourcesLeastAllocated, [node], make_pod().obj(), args=args, current=RELEASES["1.22"])
     assert made.scores() == {"n": (90 + 3 * 50) // 4}
+
+
+def test_up_to_1_19_a_resource_that_is_exceeded_scores_nothing() -> None:
+    """All of the cpu is requested, and of memory more than there is."""
+    node = make_node("n").allocatable(cpu="1", memory="200Mi", pods="9").obj()
+    args = NodeResourcesMostAllocatedArgs(resources=(ResourceSpec("cpu", 1), ResourceSpec("memory", 3)))
+    pod = make_pod().requests(cpu="1", memory="250Mi").obj()
+    for minor, score in (("1.19", 100 // 4), ("1.20", 100)):
+        made = make_bench(NodeResourcesMostAllocated, [node], pod, args=args, current=RELEASES[minor])
+        assert made.scores() == {"n": score}

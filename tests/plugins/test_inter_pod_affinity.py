@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -402,6 +403,52 @@ def test_a_changed_node_and_a_changed_namespace_are_noticed() -> None:
     assert made.statuses() == rejected(("a1",), ANTI)
     made.cluster.remove_node("a1")
     assert made.statuses() == {}
+
+
+TIER = {"matchLabels": {"tier": "1"}}
+
+
+@pytest.mark.parametrize(
+    "incoming",
+    [
+        pytest.param(pod(near=[about()]), id="near"),
+        pytest.param(pod(near=[about(), about(labelSelector=TIER)]), id="near pods that match both terms"),
+        pytest.param(pod(near=[about(labelSelector={"matchExpressions": [{"key": "tier", "operator": "Exists"}]})]), id="near any"),
+        pytest.param(pod(apart=[about(), about("kubernetes.io/hostname", labelSelector=TIER)]), id="apart"),
+        pytest.param(pod(app="web"), id="others keep away from it, or prefer it"),
+        pytest.param(pod(likes=[weighted(3, about())], dislikes=[weighted(5, about(labelSelector=TIER))]), id="prefers"),
+    ],
+)  # fmt: skip
+def test_counts_follow_the_pods_that_come_and_go(incoming: Pod) -> None:
+    """What the plugin keeps between cycles gives the answers of a plugin that sees the pods for the first time."""
+    web = about(labelSelector={"matchLabels": {"app": "web"}})
+    others = [
+        (pod("db", on="a1", app="db"), 0),
+        (pod("away", on="b1", apart=[web]), 2),
+        (with_terms(make_pod("both").label(app="db", tier="1").on("b2"), likes=[weighted(7, web)]).obj(), 3),
+        (pod("far", "dev", on="a2", app="db"), 1),
+    ]
+    made = bench(incoming, [])
+    rows = []
+    for pending, _ in others:
+        waiting = copy.deepcopy(pending)
+        waiting.spec.node_name = ""
+        rows.append(made.cluster.register(waiting))
+    there: list[Pod] = []
+
+    def check() -> None:
+        anew = bench(incoming, there)
+        assert (made.statuses(), made.scores()) == (anew.statuses(), anew.scores())
+
+    check()
+    for row, (other, node) in zip(rows, others, strict=True):
+        made.cluster.place(row, node)
+        there.append(other)
+        check()
+    for row in rows:
+        made.cluster.displace(row)
+        there.pop(0)
+        check()
 
 
 def test_the_index_is_not_changed_by_a_trial() -> None:

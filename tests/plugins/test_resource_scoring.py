@@ -77,7 +77,9 @@ def test_a_node_alone_has_the_scores_and_the_verdict_that_it_has_among_others(
 ) -> None:
     """Nodes with less of a resource than their pods request, or without it, are among them."""
     objects = [
-        make_node(f"n{at}").allocatable(cpu=f"{has[0]}m", memory=f"{has[1]}Mi", pods=at or 1).obj()
+        make_node(f"n{at}")
+        .allocatable(cpu=f"{has[0]}m", memory=f"{has[1]}Mi", ephemeral_storage="1Gi", pods=at or 1)
+        .obj()
         for at, (has, _) in enumerate(nodes)
     ]
     running = [

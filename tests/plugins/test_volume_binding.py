@@ -114,6 +114,11 @@ def reasons(made: Bench) -> dict[str, tuple[str, ...]]:
             {"a": (SPACE,)},
             id="dynamic: a pool without a capacity",
         ),
+        pytest.param(
+            [claim(), DYNAMIC, csi_driver(), pool("a", None, "9Gi")],
+            {"b": (SPACE,)},
+            id="dynamic: a pool that tells its largest volume alone",
+        ),
         pytest.param([claim(), DYNAMIC, csi_driver(publishes=False)], {}, id="dynamic: the driver does not publish"),
         pytest.param([claim(), DYNAMIC, csi_driver(), pool("a", "1Gi")], {"b": (SPACE,)}, id="dynamic: enough in a"),
         pytest.param(
@@ -399,6 +404,30 @@ def test_the_attributes_class_of_a_claim(minor: str, gates: str, compared: bool)
     gold = replace(claim(), spec=replace(claim().spec, volume_attributes_class_name="gold"))
     made = bench(with_claims("data"), gold, STATIC, volume(), minor=minor, gates=gates)
     assert bool(made.statuses()) is compared
+
+
+@pytest.mark.parametrize(
+    ("wanted", "offered", "same"),
+    [
+        pytest.param("gold", "gold", True, id="the same class"),
+        pytest.param("gold", "silver", False, id="another class"),
+        pytest.param(None, "", True, id="no class, in either form"),
+    ],
+)
+def test_a_volume_has_the_attributes_class_of_its_claim(wanted: str | None, offered: str | None, same: bool) -> None:
+    asking = claim(volumeAttributesClassName=wanted)
+    made = bench(with_claims("data"), asking, STATIC, volume(volumeAttributesClassName=offered))
+    assert (made.statuses() == {}) is same
+
+
+def test_of_volumes_of_one_size_the_first_by_name_is_taken() -> None:
+    made = bench(with_claims("data"), claim(), STATIC, volume("second"), volume("first"))
+    state = made.state()
+    assert made.statuses() == {}
+    assert made.plugin.reserve(state, made.pod, 0).ok
+    bound = {each.metadata.name: each.spec.claim_ref for each in made.cluster.catalog.all(PersistentVolume)}
+    assert bound["second"] is None
+    assert bound["first"] is not None
 
 
 @pytest.mark.parametrize(

@@ -108,11 +108,10 @@ class BySelector(Generic[T]):
     def __init__(self) -> None:
         self._by_handle: dict[Label, list[T]] = {}
         self._without: list[T] = []
-        self._version = 0
-        self._matching: dict[tuple[str, tuple[Label, ...]], tuple[int, list[T]]] = {}
+        self._matching: dict[tuple[str, tuple[Label, ...]], list[T]] = {}
 
     def add(self, selector: Selector, item: T) -> None:
-        self._version += 1
+        self._matching.clear()
         if selector.nothing:
             return
         handles = handles_of(selector)
@@ -125,10 +124,9 @@ class BySelector(Generic[T]):
     def matching(self, pod: PodInfo, matches: Callable[[T], bool]) -> list[T]:
         """Items that match the pod, kept for all pods of its namespace with the same labels in this order."""
         key = pod.namespace, tuple(pod.labels.items())
-        version, found = self._matching.get(key, (-1, []))
-        if version != self._version:
-            found = [each for each in self._candidates(key[1]) if matches(each)]
-            self._matching[key] = self._version, found
+        found = self._matching.get(key)
+        if found is None:
+            found = self._matching[key] = [each for each in self._candidates(key[1]) if matches(each)]
         return found
 
     def forget_matches(self) -> None:

@@ -49,7 +49,7 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
 def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
     """Lowers the largest requests of the resource until the pod fits; None where too little would be left."""
     request = requests_of(pod, use_status=False).get(resource, 0)
-    if free * _LEAST_SHARES.get(resource, _LEAST_SHARE) < request or free <= 0 or not request:
+    if not 0 < request <= free * _LEAST_SHARES.get(resource, _LEAST_SHARE):
         return None
     target = _rounded(resource, free)
     operations: list[Operation] = []
@@ -61,7 +61,7 @@ def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
             return None
         operations += step
         current = patch_pod(current, step)
-        total = requests_of(current, use_status=False).get(resource, 0)
+        total = requests_of(current, use_status=False)[resource]
     text = f"lower the {resource} request from {amount_text(resource, request)} to {amount_text(resource, total)}"
     return PodPatch(text, f"request {resource}", 3 + (request - total) / request, tuple(operations))
 
@@ -81,9 +81,10 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
     lists = (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
     choices = sorted(
         (
-            (_amount(resource, each.resources.requests.get(resource, 0)), where, index, each)
+            (_amount(resource, each.resources.requests[resource]), where, index, each)
             for where, containers in lists
             for index, each in enumerate(containers)
+            if resource in each.resources.requests
         ),
         key=lambda choice: (-choice[0], choice[1], choice[2]),
     )
@@ -91,7 +92,7 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
         least = max(amount // _LEAST_SHARES.get(resource, _LEAST_SHARE), 1)
         less = amount - min(over, amount - least)
         step = _lowered(resource, less, where, index, container)
-        if less < amount and requests_of(patch_pod(pod, step), use_status=False).get(resource, 0) < total:
+        if less < amount and requests_of(patch_pod(pod, step), use_status=False)[resource] < total:
             yield step
 
 

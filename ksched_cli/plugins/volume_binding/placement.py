@@ -380,16 +380,12 @@ class VolumePlacement:
                 # A volume that was made for the claim is the only one it may have, on whatever node.
                 open_rows = open_rows & ~(free if index < len(prebound) else here)
             self.static.append(choice)
-            unmatched = rows & (choice.chosen == _NONE)
-            self._failing[_BIND] |= unmatched
-            left.append((claim, unmatched))
+            left.append((claim, rows & (choice.chosen == _NONE)))
         return left
 
     def _provision(self, claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]]) -> None:
         """Notes where a class can provision the claims. The first claim that cannot be provisioned decides."""
         undecided = np.ones(self.size, dtype=np.bool_)
-        for _, rows in claims:
-            self._failing[_BIND] &= ~rows
         for claim, wanted in claims:
             rows = wanted & undecided
             if not rows.any():
