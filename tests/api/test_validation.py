@@ -419,6 +419,10 @@ def labelled_job(**labels: str) -> dict[str, Any]:
     return found
 
 
+def config_map(key: str, size: int) -> dict[str, Any]:
+    return {"kind": "ConfigMap", "metadata": {"name": "m"}, "data": {key: "x" * size}}
+
+
 # Each rule with a document that it refuses, the path, and one that it accepts.
 TWINS = {
     "two volumes of one name": (
@@ -520,6 +524,37 @@ TWINS = {
         old_set(a="b"),
     ),
     "a label of the Jobs of a CronJob": (nightly(a="b c"), "spec.jobTemplate.metadata.labels.a", nightly(a="b")),
+    "a service with a digit first, before 1.36": (
+        {**service({"port": 80}), "metadata": {"name": "1a"}},
+        "metadata.name",
+        {**service({"port": 80}), "metadata": {"name": "a1"}},
+    ),
+    "a key of a ConfigMap with 254 characters": (
+        config_map("k" * 254, 1),
+        f"data.{'k' * 254}",
+        config_map("k" * 253, 1),
+    ),
+    "a ConfigMap of more than 1 MiB": (config_map("k", 2**20 + 1), "data", config_map("k", 2**20)),
+    "a ConfigMap of more than 1 MiB with binary data": (
+        {**config_map("k", 2**20 - 2), "binaryData": {"b": "YWJj"}},
+        "data",
+        {**config_map("k", 2**20 - 3), "binaryData": {"b": "YWJj"}},
+    ),
+    "annotations of more than 256 KiB": (
+        {**pod(), "metadata": {"name": "p", "annotations": {"a": "x" * 2**18}}},
+        "metadata.annotations",
+        {**pod(), "metadata": {"name": "p", "annotations": {"a": "x" * (2**18 - 1)}}},
+    ),
+    "a search path of 254 characters": (
+        pod(dnsConfig={"searches": [f"{'a' * 63}." * 3 + "a" * 62]}),
+        "spec.dnsConfig.searches[0]",
+        pod(dnsConfig={"searches": [f"{'a' * 63}." * 3 + "a" * 61]}),
+    ),
+    "search paths of more than 2048 characters": (
+        pod(dnsConfig={"searches": ["a" * 63] * 31 + ["a" * 65]}),
+        "spec.dnsConfig.searches",
+        pod(dnsConfig={"searches": ["a" * 63] * 32}),
+    ),
     "a job-name that is not the Job's": (
         labelled_job(**{"a": "b", "job-name": "other"}),
         "spec.template.metadata.labels.job-name",
@@ -543,6 +578,12 @@ def test_a_rule_refuses_one_and_takes_its_twin(name: str) -> None:
         (job(parallelism=1.5), "spec.parallelism", "expected a whole number, got a number"),
         (job(parallelism=2**31), "spec.parallelism", "2147483648 does not fit into a whole number of 32 bits"),
         (job(parallelism=1e30), "spec.parallelism", "1e+30 does not fit into a whole number of 32 bits"),
+        (
+            job(parallelism=2**70),
+            "spec.parallelism",
+            "1180591620717411303424 does not fit into a whole number of 32 bits",
+        ),
+        (job(parallelism=2**71), "spec.parallelism", "2.36e+21 does not fit into a whole number of 32 bits"),
         (
             pod(terminationGracePeriodSeconds=2**63),
             "spec.terminationGracePeriodSeconds",

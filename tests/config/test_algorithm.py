@@ -283,6 +283,13 @@ def test_a_policy_file_beside_the_configuration(tmp_path: Path) -> None:
     assert [each.url_prefix for each in made.extenders] == ["e"]
 
 
+def test_a_mistake_in_the_policy_file_of_a_configuration(tmp_path: Path) -> None:
+    (tmp_path / "policy.json").write_text(json.dumps({**POLICY, "predicates": [{"name": "Nope"}]}))
+    source = {"policy": {"file": {"path": "/etc/kubernetes/policy.json"}}}
+    with pytest.raises(ConfigError, match='there is no predicate "Nope"'):
+        load({**ALPHA, "algorithmSource": source}, source=str(tmp_path / "scheduler.yaml"))
+
+
 @pytest.mark.parametrize(
     ("fields", "found"),
     [
@@ -337,6 +344,7 @@ def test_a_policy_file_beside_the_configuration(tmp_path: Path) -> None:
             {"plugins.postFilter": "postFilter of v1alpha1 is not modelled"},
             id="a point that was another one",
         ),
+        pytest.param({"clientConnection": {"burst": -1}}, {"clientConnection.burst": "-1 is negative"}, id="burst"),
         pytest.param({"kind": "Other"}, {"kind": "expected kind KubeSchedulerConfiguration, got Other"}, id="kind"),
     ],
 )
@@ -389,6 +397,24 @@ def test_what_view_prints_means_the_same(document: dict[str, Any]) -> None:
     assert configuration_document(again, OLD, OLD.gates()) == shown
 
 
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        pytest.param({}, {"algorithmSource": {"provider": "DefaultProvider"}}, id="the defaults"),
+        pytest.param(
+            {"algorithmSource": {"provider": "ClusterAutoscalerProvider"}, "hardPodAffinitySymmetricWeight": 100},
+            {"algorithmSource": {"provider": "ClusterAutoscalerProvider"}, "hardPodAffinitySymmetricWeight": 100},
+            id="what is given",
+        ),
+    ],
+)
+def test_what_view_prints_of_an_alpha_version(fields: dict[str, Any], shown: dict[str, Any]) -> None:
+    usual = {"schedulerName": "default-scheduler", "hardPodAffinitySymmetricWeight": 1}
+    usual |= {"disablePreemption": False, "percentageOfNodesToScore": 0}
+    found = configuration_document(load({**ALPHA, **fields}), OLD, OLD.gates())
+    assert found == {**ALPHA, **usual, **shown}
+
+
 # Newer configurations
 
 
@@ -415,6 +441,7 @@ def test_arguments_of_an_out_of_tree_plugin_are_kept() -> None:
     known = {**points(OLD), "Mine": ("filter",)}
     made = load_config(json.dumps(document), "given", OLD, OLD.gates(), known, {"Mine": PluginArgs})
     assert made.profiles[0].args["Mine"] == PluginArgs(5)
+    assert "Mine" in expand_profile(made.profiles[0], OLD, OLD.gates(), known).points["filter"]
 
 
 def test_a_newer_configuration_that_says_nothing_is_the_default_provider() -> None:
@@ -435,7 +462,7 @@ def test_a_newer_configuration_that_says_nothing_is_the_default_provider() -> No
         ),
         pytest.param(
             {"plugins": {"multiPoint": {"enabled": [{"name": "NodeAffinity", "weight": 9}]}}},
-            {"NodeAffinityPriority": 9},
+            {"NodeAffinityPriority": 9, "ImageLocalityPriority": 1},
             set(),
             id="a weight",
         ),
@@ -444,6 +471,15 @@ def test_a_newer_configuration_that_says_nothing_is_the_default_provider() -> No
             {"MostRequestedPriority": 1},
             {"LeastRequestedPriority"},
             id="a strategy",
+        ),
+        pytest.param(
+            {
+                "plugins": {"multiPoint": {"enabled": [{"name": "NodeResourcesFit", "weight": 4}]}},
+                "pluginConfig": config_of("NodeResourcesFit", scoringStrategy={"type": "MostAllocated"}),
+            },
+            {"MostRequestedPriority": 4},
+            {"LeastRequestedPriority"},
+            id="the weight of a strategy",
         ),
         pytest.param(
             {"plugins": {"filter": {"disabled": [{"name": "NodePorts"}, {"name": "VolumeZone"}]}}},
@@ -461,6 +497,11 @@ def test_newer_words(fields: dict[str, Any], weights: dict[str, int], gone: set[
     named = {name for names in found.points.values() for name in names}
     assert not gone & named
     assert found.score_weights.items() >= weights.items()
+
+
+def test_all_plugins_can_be_disabled_and_not_enabled() -> None:
+    found = mistakes(newer(plugins={"score": {"enabled": [{"name": "*"}]}}))
+    assert [message.partition(" (")[0] for message in found.values()] == ['plugin "*" does not exist']
 
 
 def test_a_ratio_keeps_its_shape() -> None:

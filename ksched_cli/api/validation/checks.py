@@ -267,11 +267,11 @@ def address(value: str, path: Path) -> Errors:
 
 def network(value: str, path: Path) -> Errors:
     """IsValidCIDRForLegacyField."""
-    written, slash, length = value.strip().partition("/")
-    if not slash or ip(written) or not length.isascii() or not length.isdigit():
-        return [invalid(path, value, _NO_NETWORK)]
+    written, _, length = value.strip().partition("/")
+    # int() also accepts signs, spaces and digits of other scripts.
+    digits = length if length.isascii() and length.isdigit() else ""
     try:
-        whole = ip_network(f"{parse_ip(written)}/{int(length)}", strict=False)
+        whole = ip_network(f"{parse_ip(written)}/{int(digits)}", strict=False)
     except ValueError:
         return [invalid(path, value, _NO_NETWORK)]
     problem = ""

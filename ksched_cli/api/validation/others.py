@@ -189,7 +189,7 @@ def _quota(spec: Mapping[str, Any], path: Path) -> Errors:
         if scope not in _SCOPES:
             yield invalid(here, scope, "unsupported scope")
         elif any(resource not in _NAMES_OF_SCOPE[scope] for resource in hard if resource in _QUOTA_NAMES):
-            yield invalid(here[:4] if len(here) > 3 else here, scope, "unsupported scope applied to resource")
+            yield invalid(here[:4], scope, "unsupported scope applied to resource")
     for pair in _CONFLICTS:
         if set(pair) <= {scope for scope, _ in scopes}:
             yield invalid(scopes[0][1], list(pair), "conflicting scopes")
@@ -214,10 +214,20 @@ def _scope_requirement(found: Mapping[str, Any], path: Path) -> Errors:
 
 
 _AMOUNTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
-# Each pair of amounts of one resource, where the first may not be above the second.
+# Each pair of amounts of one resource, where the first may not be above the second: the field of the error, the amount
+# that it shows, and the words.
 _ORDER = (
-    *(("min", "max"), ("min", "defaultRequest"), ("defaultRequest", "max"), ("defaultRequest", "default")),
-    *(("min", "default"), ("default", "max")),
+    ("min", "max", "min", "min", "min value {} is greater than max value {}"),
+    *(
+        (low, high, "defaultRequest", "defaultRequest", text)
+        for low, high, text in (
+            ("min", "defaultRequest", "min value {} is greater than default request value {}"),
+            ("defaultRequest", "max", "default request value {} is greater than max value {}"),
+            ("defaultRequest", "default", "default request value {} is greater than default limit value {}"),
+        )
+    ),
+    ("min", "default", "default", "min", "min value {} is greater than default value {}"),
+    ("default", "max", "default", "max", "default value {} is greater than max value {}"),
 )
 
 
@@ -254,14 +264,12 @@ def _limit_item(item: Mapping[str, Any], kind: str, path: Path) -> Errors:
         given["default"] = {**given["max"], **given["default"]}
         given["defaultRequest"] = {**given["min"], **given["default"], **given["defaultRequest"]}
     amounts = {field: {key: amount_in(value) for key, value in found.items()} for field, found in given.items()}
-    for low, high in _ORDER:
+    for low, high, field, shown, text in _ORDER:
         for resource, least in amounts[low].items():
             most = amounts[high].get(resource)
             if least is not None and most is not None and least > most:
-                field = "min" if (low, high) == ("min", "max") else low if "Request" in low else high
-                here = (*path, field, resource)
-                text = f"{low} value {given[low][resource]} is greater than {high} value {given[high][resource]}"
-                yield invalid(here, str(given[field].get(resource)), text)
+                words = text.format(given[low][resource], given[high][resource])
+                yield invalid((*path, field, resource), str(given[shown][resource]), words)
     for resource, ratio in amounts["maxLimitRequestRatio"].items():
         least, most = amounts["min"].get(resource), amounts["max"].get(resource)
         here = (*path, "maxLimitRequestRatio", resource)
@@ -390,12 +398,11 @@ _SEGMENT = checks.name(checks.path_segment)
 
 def _device_count(request: Mapping[str, Any], path: Path) -> Errors:
     """validateDeviceAllocationMode."""
-    mode, count = text_at(request, "allocationMode"), number_at(request, "count")
-    if mode == "All" and count:
+    is_all, count = text_at(request, "allocationMode") == "All", number_at(request, "count") or 0
+    if is_all and count:
         return [invalid((*path, "count"), count, "must not be specified when allocationMode is 'All'")]
-    if mode != "All" and count is not None and (count < 0 or (mode and not count)):
-        return [invalid((*path, "count"), count, "must be greater than zero")]
-    return ()
+    # By default the count is 1 (SetDefaults_ExactDeviceRequest), also if it is written as 0.
+    return [invalid((*path, "count"), count, "must be greater than zero")] if count < 0 else ()
 
 
 def _device_claim(claim: Mapping[str, Any], path: Path) -> Errors:

@@ -240,29 +240,28 @@ def _success_policy(spec: Mapping[str, Any], path: Path) -> Errors:
             text = f"must be less than or equal to {completions} (the number of specified completions)"
             yield invalid((*here, "succeededCount"), count, text)
         if indexes is not None:
-            total, problem = _indexes(indexes, completions)
-            if problem:
-                text = f"error parsing succeededIndexes: {problem}"
-                yield invalid((*here, "succeededIndexes"), indexes, text)
+            total = _indexes(indexes, completions)
+            if isinstance(total, str):
+                yield invalid((*here, "succeededIndexes"), indexes, f"error parsing succeededIndexes: {total}")
             elif count is not None and count > total:
                 text = f"must be less than or equal to {total} (the number of indexes in succeededIndexes)"
                 yield invalid((*here, "succeededCount"), count, text)
 
 
-def _indexes(text: str, completions: int) -> tuple[int, str]:
-    """validateIndexesFormat: the number of indexes of a text such as `1,3-5`, and what is wrong with it."""
+def _indexes(text: str, completions: int) -> int | str:
+    """validateIndexesFormat: the number of indexes of a text such as `1,3-5`, or what is wrong with it."""
     total, last = 0, -1
     for part in text.split(",") if text else ():
         ends = part.split("-")
         if len(ends) > 2 or not all(end.isascii() and end.isdigit() for end in ends):
-            return 0, f"cannot convert string to integer for index: {part!r}"
+            return f"cannot convert string to integer for index: {part!r}"
         first, final = int(ends[0]), int(ends[-1])
         if first <= last or (len(ends) == 2 and final <= first):
-            return 0, f"non-increasing order, previous: {last}, current: {first}"
+            return f"non-increasing order, previous: {last}, current: {first}"
         if final >= completions:
-            return 0, f"too large index: {part!r}"
+            return f"too large index: {part!r}"
         total, last = total + final - first + 1, final
-    return total, ""
+    return total
 
 
 def _exit_codes(found: Mapping[str, Any], path: Path) -> Errors:

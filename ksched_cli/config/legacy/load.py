@@ -387,7 +387,7 @@ class _Settings:
             each for own in (self._profile.plugins.multi_point, *self._points.values()) for each in own.enabled
         )
         default = {each.name for each in MULTI_POINT}
-        return (each for each in named if each.name not in default and each.name != _ALL)
+        return (each for each in named if each.name not in default)
 
     def predicates(self, defaults: Mapping[str, int]) -> list[str]:
         wanted = {name for plugin, names in _PREDICATES.items() if self.is_on(plugin, "filter") for name in names}
