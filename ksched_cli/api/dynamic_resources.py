@@ -246,9 +246,11 @@ def is_controlled_by(claim: ResourceClaim, pod: Pod) -> bool:
 def is_controlled_by_group(claim: ResourceClaim, group: str) -> bool:
     """isForPodGroupByPod: the controller is the pod group of this name."""
     controller = controller_of(claim.metadata)
-    if controller is None or controller.kind != "PodGroup":
-        return False
-    return controller.name == group and controller.api_version.startswith(f"{_SCHEDULING}/")
+    return (
+        controller is not None
+        and (controller.kind, controller.name) == ("PodGroup", group)
+        and controller.api_version.startswith(f"{_SCHEDULING}/")
+    )
 
 
 def is_reserved_for(claim: ResourceClaim, pod: Pod, group: str = "") -> bool:

@@ -50,13 +50,14 @@ from ksched_cli.config.reading import (
     Reading,
     address_complaints,
     is_policy,
+    known_args,
     read_one,
     unknown_fields,
 )
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.errors import ConfigError, did_you_mean
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.configuration import ConfigurationRules, takes
+from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release, has_multi_point
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, REQUESTED_TO_CAPACITY_RATIO
@@ -385,10 +386,10 @@ def restate(
         added = profile.args.get(names.NODE_AFFINITY)
         if added is not None and added.added_affinity is not None:
             not_expressed.append((names.NODE_AFFINITY, "addedAffinity"))
-    if not takes(release, names.INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"):
-        affinity = profile.args.get(names.INTER_POD_AFFINITY)
-        if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods:
-            not_expressed.append((names.INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"))
+    affinity, ignores = profile.args.get(names.INTER_POD_AFFINITY), "ignorePreferredTermsOfExistingPods"
+    is_known = known_args(names.INTER_POD_AFFINITY, {ignores: True}, release)
+    if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods and not is_known:
+        not_expressed.append((names.INTER_POD_AFFINITY, ignores))
     return profile, not_expressed
 
 

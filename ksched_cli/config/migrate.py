@@ -229,10 +229,10 @@ def _old_profiles(
             tell_of_all_filters(notes)
         if old.release.before_plugins:
             yield in_plugins(_with_bind_timeout(profile, document), old, new, notes)
-            continue
-        default = policy_profile(Policy(), old.release, old.gates)[0] if is_policy(document) else None
-        default = default or KubeSchedulerProfile(config_version=profile.config_version)
-        yield OldProfile(profile, index, old, old.resolve(profile), old.resolve(default))
+        else:
+            default = policy_profile(Policy(), old.release, old.gates)[0] if is_policy(document) else None
+            default = default or KubeSchedulerProfile(config_version=profile.config_version)
+            yield OldProfile(profile, index, old, old.resolve(profile), old.resolve(default))
 
 
 def _with_bind_timeout(profile: KubeSchedulerProfile, document: dict[str, Any]) -> KubeSchedulerProfile:

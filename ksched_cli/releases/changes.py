@@ -79,11 +79,6 @@ class RuleChange(Struct, frozen=True):
         return self.minor, self.plugins, self.text
 
     @property
-    def patches(self) -> tuple[str, ...]:
-        """The patches of earlier minors that brought the rule."""
-        return self.fix.patches if self.fix is not None else ()
-
-    @property
     def minor(self) -> int:
         """The number after "1."; 0 where no minor has the rule by default."""
         return int(self.since.partition(".")[2] or 0)

@@ -111,11 +111,6 @@ ARGUMENTS: Mapping[str, tuple[Later, ...]] = {
 }
 
 
-def takes(release: Release, plugin: str, argument: str) -> bool:
-    """Whether the minor's plugin has the argument."""
-    return all(each.is_in(release) for each in ARGUMENTS.get(plugin, ()) if each.field == argument)
-
-
 # The last minor that read a Policy.
 LAST_WITH_POLICY = next(each for each in reversed([*RELEASES.values()]) if ConfigurationRules.of(each).reads_policy)
 

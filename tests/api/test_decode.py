@@ -255,3 +255,14 @@ def test_a_mistake_in_a_map_of_maps() -> None:
     typed, mistakes = problems_in(value, Held)
     assert [steps for steps, _ in mistakes] == [("maps", "b", "y"), ("maps", "c", "z")]
     assert typed == Held({"a": {"x": 1, "y": 2}, "b": {"x": 1}, "c": {}})
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True):
+    x: int = 0
+
+
+def test_an_unknown_field_in_a_map_of_objects() -> None:
+    value = {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": {"y": 3}}
+    typed, mistakes = problems_in(value, dict[str, Strict])
+    assert [steps for steps, _ in mistakes] == [("b", "y"), ("c", "y")]
+    assert typed == {"a": Strict(1), "b": Strict(1), "c": Strict()}

@@ -192,6 +192,9 @@ def test_defaulting_twice_is_defaulting_once() -> None:
         pytest.param({"capacity": {"cpu": "4"}}, {"cpu": "4"}, id="all there is"),
         pytest.param({"capacity": {"cpu": "4"}, "allocatable": {"cpu": "3"}}, {"cpu": "3"}, id="as reported"),
         pytest.param({"allocatable": {"cpu": "3.0001"}}, {"cpu": "3001m"}, id="in thousandths"),
+        pytest.param(
+            {"allocatable": {"cpu": "9223372036854775808.0001"}}, {"cpu": "9223372036854775807000m"}, id="the most"
+        ),
         pytest.param({}, {}, id="nothing known"),
     ],
 )

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.api.object_facts import is_terminal, is_time, latest_time, parse_time, pod_key, pod_priority
+from ksched_cli.api.object_facts import (
+    is_terminal,
+    is_time,
+    latest_time,
+    parse_time,
+    pod_key,
+    pod_priority,
+    ready_since,
+)
 from tests.builders import make_pod
 
 
@@ -19,6 +27,28 @@ def test_key_and_priority() -> None:
 )
 def test_is_terminal(phase: str, terminal: bool) -> None:
     assert is_terminal(make_pod().phase(phase).obj()) is terminal
+
+
+@pytest.mark.parametrize(
+    ("conditions", "seconds"),
+    [
+        pytest.param([], 0, id="no condition"),
+        pytest.param(
+            [{"type": "Ready", "status": "False", "lastTransitionTime": "1970-01-01T00:00:05Z"}], 0, id="unready"
+        ),
+        pytest.param([{"type": "Ready", "status": "True"}], 0, id="no time"),
+        pytest.param(
+            [
+                {"type": "Initialized", "status": "True", "lastTransitionTime": "1970-01-01T00:00:05Z"},
+                {"type": "Ready", "status": "True", "lastTransitionTime": "1970-01-01T00:00:09Z"},
+            ],
+            9,
+            id="ready after another condition",
+        ),
+    ],
+)
+def test_since_when_a_pod_is_ready(conditions: list[dict[str, str]], seconds: float) -> None:
+    assert ready_since(make_pod().status(conditions=conditions).obj()) == seconds
 
 
 @pytest.mark.parametrize(

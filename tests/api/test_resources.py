@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import NodeAllocatableResourceClaimStatus, Pod
 from ksched_cli.api.pod_resources import nonzero_requests_of, requests_of, scoring_requests_of
 from ksched_cli.cluster.pod_info import PodInfo, ResourceIndex
 from ksched_cli.releases.minors import RELEASES
@@ -146,7 +146,7 @@ def test_a_sidecar_that_is_resized_counts_as_a_container_and_an_init_container_d
 def test_pod_level_requests_that_are_resized() -> None:
     held = {"requests": {"cpu": "3"}}
     pod = make_pod().spec(resources={"requests": {"cpu": "2"}}).status(resources=held, allocatedResources={"cpu": "1"})
-    assert requests_of(pod.obj(), use_status=True)["cpu"] == 3000
+    assert [requests_of(pod.obj(), use_status=True, by_sums=each)["cpu"] for each in (False, True)] == [3000, 3000]
     assert requests_of(pod.obj(), use_status=False)["cpu"] == 2000
 
 
@@ -225,6 +225,27 @@ def test_a_resized_pod_counts_by_sums_since_1_37(pod: Pod, before: int, now: int
     """#140047, with cases of TestAggregateContainerRequestsAndLimits (component-helpers/resource)."""
     found = [requests_of(pod, use_status=True, by_sums=by_sums).get("cpu") for by_sums in (False, True)]
     assert found == [before, now]
+
+
+@pytest.mark.parametrize(
+    ("pod", "milli"),
+    [
+        pytest.param(
+            in_place("1", statuses=[], allocatedResources={"cpu": "4"}, resources={"requests": {"cpu": "3"}}),
+            6000,
+            id="added to the spec and not to the status of the pod",
+        ),
+        pytest.param(
+            in_place("1", statuses=[held("c1", "3", "4")]),
+            8000,
+            id="added to what is allocated and not to the actuated",
+        ),
+    ],
+)
+def test_claims_count_with_the_sums_that_lack_them(pod: Pod, milli: int) -> None:
+    entries = (NodeAllocatableResourceClaimStatus("c", resources={"cpu": "5"}), NodeAllocatableResourceClaimStatus())
+    pod.status.node_allocatable_resource_claim_statuses = entries
+    assert requests_of(pod, use_status=True, with_claims=True, by_sums=True)["cpu"] == milli
 
 
 def test_the_cache_of_1_37_counts_by_sums() -> None:

@@ -44,6 +44,15 @@ def test_merge_keys() -> None:
     assert values("a: &x {p: 1}\nb: &y {p: 2, r: 3}\nc:\n  <<: [*x, *y]\n")[0]["c"] == {"p": 1, "r": 3}
 
 
+@pytest.mark.parametrize(
+    ("anchored", "value"),
+    [("5", 5), ("'5'", "5"), ("[1, 2]", [1, 2]), ("{p: 1}", {"p": 1})],
+    ids=["a number", "a text", "a list", "a mapping"],
+)
+def test_an_alias_is_the_value_of_its_anchor(anchored: str, value: Any) -> None:
+    assert values(f"a: &x {anchored}\nb: *x\n") == [{"a": value, "b": value}]
+
+
 def test_documents_and_where_they_start() -> None:
     text = "# a comment\n---\na: 1\n---\n---\n# nothing\n---\nb: 2\n...\n"
     assert [(each.value, each.line) for each in read_documents(text)] == [({"a": 1}, 3), ({"b": 2}, 8)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
+from ksched_cli.config.migrate import migrate
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.reference.config import reader_of
 from ksched_cli.releases import DEFAULT_VERSION
@@ -203,6 +205,19 @@ def test_arguments_that_hang_on_a_gate() -> None:
         in told(migration)[0]
     )
     assert "pluginConfig" not in profiles_of(migration)[0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "written"),
+    [(SHAPE, {"shape": SHAPE}), ([{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}], {})],
+    ids=["kept", "the default of the new gate"],
+)
+def test_a_shape_where_a_gate_of_the_new_minor_reads_it(shape: list[dict[str, int]], written: dict[str, Any]) -> None:
+    args = config_of("VolumeBinding", shape=shape, bindTimeoutSeconds=5)
+    document = configuration("v1beta2", profiles=[{"pluginConfig": args}])
+    old, new = minor("1.27", "VolumeCapacityPriority=true"), minor("1.36", "StorageCapacityScoring=true")
+    (profile,) = profiles_of(migrate(json.dumps(document), "c.yaml", old, new, {}))
+    assert profile["pluginConfig"] == config_of("VolumeBinding", bindTimeoutSeconds=5, **written)
 
 
 WHOLE_FILES = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,10 @@ import msgspec
 import pytest
 
 from ksched_cli.api.conversion import path_text
+from ksched_cli.config.load import load_config
 from ksched_cli.config.plugin_args import default_args, is_model, own_args
 from ksched_cli.errors import ConfigError
+from tests.config.migrations import configuration, own
 
 
 @dataclass
@@ -91,6 +94,33 @@ def test_typed(model: type[Any], given: dict[str, Any], expected: Any) -> None:
 def test_mistakes(model: type[Any], given: dict[str, Any], mistakes: dict[str, str]) -> None:
     _, found = own_args(model, given)
     assert {path_text(path): text for path, text in found} == mistakes
+
+
+@pytest.mark.parametrize(
+    ("model", "config", "problems"),
+    [
+        pytest.param(
+            Plain,
+            [],
+            ['plugin "Mine" cannot do without arguments: object missing required field `label`'],
+            id="missing",
+        ),
+        pytest.param(Plain, [{"name": "Mine", "args": {"label": "x"}}], [], id="given"),
+        pytest.param(Struct, [], [], id="none is needed"),
+    ],
+)
+def test_a_profile_that_runs_a_plugin_must_give_its_arguments(
+    model: type[Any], config: list[Any], problems: list[str]
+) -> None:
+    enabled = {"filter": {"enabled": [{"name": "Mine"}]}}
+    document = configuration("v1", profiles=[{"plugins": enabled, "pluginConfig": config}])
+    new = own("1.36", Mine=("filter",))
+    found: list[str] = []
+    try:
+        load_config(json.dumps(document), "c.yaml", new.release, new.gates, new.points, {"Mine": model})
+    except ConfigError as mistake:
+        found = [problem.message for problem in mistake.problems]
+    assert found == problems
 
 
 def test_what_must_be_given() -> None:

@@ -271,6 +271,7 @@ LONG = "x" * 64
         ("NodeResourcesFit", ratio((120, 3)), "", [f"{SHAPE}[0].utilization"]),
         ("NodeResourcesFit", ratio((10, 3), (20, 4), (20, 5)), "", [f"{SHAPE}[2].utilization"]),
         ("NodeResourcesFit", ratio((10, 3), (20, 4), (15, 5)), "", [f"{SHAPE}[2].utilization"]),
+        ("NodeResourcesFit", ratio((30, 3), (20, 4), (10, 5)), "", [f"{SHAPE}[1].utilization"]),
         ("NodeResourcesFit", ratio((10, -1)), "", [f"{SHAPE}[0].score"]),
         ("NodeResourcesFit", ratio((10, 11)), "", [f"{SHAPE}[0].score"]),
         ("DynamicResources", {"filterTimeout": "10s", "bindingTimeout": "1s"}, "", []),
