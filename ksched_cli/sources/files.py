@@ -56,7 +56,7 @@ def _common_folder(names: Sequence[str]) -> int:
     """The length of the folders that all names share. The folder of the mark does not count."""
     prefix = os.path.commonprefix(names)  # noqa: RUF071  # cut at a slash below
     mark = prefix.find("cluster-scoped-resources/")
-    return (prefix.rfind("/") if mark < 0 else mark - 1) + 1
+    return prefix.rfind("/") + 1 if mark < 0 else mark
 
 
 SUFFIXES = (".json", ".yaml", ".yml")

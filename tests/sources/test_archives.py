@@ -108,6 +108,8 @@ def bomb() -> bytes:
         pytest.param(gzip.compress(NODE)[:-9], "F: it ends in the middle: the file is truncated", id="gz, cut"),
         pytest.param(zipped(MEMBERS)[:-30], "F: damaged: File is not a zip file", id="zip, cut"),
         pytest.param(gzip.compress(NODE)[:12] + b"\xff" * 40, "F: damaged: ", id="gz, overwritten"),
+        pytest.param(b"a: \xffbcde", "F: not text in UTF-8 (byte 3)", id="not UTF-8"),
+        pytest.param(b"a: \xffbcd", "F: not text that YAML can hold: ", id="not UTF-8 in the last four bytes"),
         pytest.param(gzip.compress(gzip.compress(NODE)), "F: compressed more than once", id="compressed twice"),
         pytest.param(tar({"a.log": b"x"}), "F: no file in it ends in .json, .yaml, .yml", id="nothing to read"),
         pytest.param(
@@ -147,6 +149,8 @@ def test_all_broken_files_of_an_archive_are_named(tmp_path: Path) -> None:
 def test_the_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_MEMBERS", 3)
     assert complaints(tmp_path / "a", tar(MEMBERS))[0].startswith("F: more than 3 files in it")
+    monkeypatch.setattr(archives, "MAX_MEMBERS", len(MEMBERS))
+    assert load(tmp_path / "a", tar(MEMBERS))[0]
     monkeypatch.setattr(archives, "MAX_UNPACKED", 100)
     assert "unpacks to more than 0 GiB" in complaints(tmp_path / "b", gzip.compress(NODE * 20))[0]
 

@@ -383,6 +383,20 @@ def test_a_wrong_type_that_would_be_completed(kind: str, version: str, spec: str
     assert [each.path for each in mistakes if isinstance(each, Problem)][:1] == [f"{kind} ml/x: {path}"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "version", "spec", "warned"),
+    [
+        pytest.param("Rollout", "argoproj.io/v1alpha1", "replicas: 1", True, id="no template"),
+        pytest.param("RayCluster", "ray.io/v1", f"headGroupSpec: {{{PLAIN}}}", False, id="one of two groups"),
+        pytest.param("Kafka", "kafka.strimzi.io/v1", "entityOperator: {}", False, id="pods in other resources"),
+    ],
+)
+def test_a_resource_without_pods(kind: str, version: str, spec: str, warned: bool) -> None:
+    unknown = UnknownKind(version, kind, resource(kind, version, spec))
+    found = custom_workloads(unknown, Origin("m.yaml"), known_kinds({}))
+    assert [each.level for each in found if isinstance(each, Problem)] == ["warning"] * warned
+
+
 @pytest.mark.parametrize("metadata", [3, {}, {"name": ""}, {"generateName": ""}])
 def test_a_custom_resource_needs_a_name(metadata: Any) -> None:
     item = {**resource("Cluster", "postgresql.cnpg.io/v1", "instances: 1"), "metadata": metadata}

@@ -57,7 +57,15 @@ POD_YAML = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers
         pytest.param(a_list(NODE, POD), id="a List"),
         pytest.param(json.dumps(NODE) + "\n" + json.dumps(POD) + "\n", id="one document a line"),
         pytest.param(json.dumps(NODE, indent=1) + json.dumps(POD, indent=1), id="one document after the other"),
+        pytest.param(
+            "".join(
+                f'{{"apiVersion": "v1", "kind": "{kind}",\n"metadata": {{"name": "{name}"}}}}\n'
+                for kind, name in (("Node", "n"), ("Pod", "p"))
+            ),
+            id="documents of two lines",
+        ),
         pytest.param("---\n" + json.dumps(NODE) + "\n---\n" + POD_YAML, id="YAML documents"),
+        pytest.param("---\n" + json.dumps(NODE) + "\n---\n" + POD_YAML + "kind: Pod\n", id="a key that stands twice"),
         pytest.param(b"\xef\xbb\xbf" + json.dumps(a_list(NODE, POD)).encode(), id="with a byte order mark"),
         pytest.param("\n\n" + json.dumps(a_list(NODE, POD)), id="blank lines first"),
     ],
@@ -131,6 +139,19 @@ def test_odd_objects_are_warned_of(tmp_path: Path) -> None:
         pytest.param("a: [1,\n", r"{f}:2: broken YAML", id="broken YAML"),
         pytest.param('{"apiVersion": "v1",}', r"{f}:1: broken JSON: trailing comma in object", id="a comma too many"),
         pytest.param('{"apiVersion": "v1",\n "kind": Pod}', r"{f}:2: broken JSON", id="broken JSON"),
+        pytest.param(
+            '\n{"apiVersion": "v1",\n "kind": Pod}', r"{f}:3: broken JSON", id="broken JSON after a blank line"
+        ),
+        pytest.param(
+            '\n{"apiVersion": "v1",\n "kind": "Node", "metadata": {"name": "n"}}\n{"kind":\n "Pod"}',
+            r"{f}:4: Pod has no apiVersion",
+            id="the second of two",
+        ),
+        pytest.param(
+            '\n{"kind":\n "Pod"}\n{"apiVersion": "v1",\n "kind": "Node", "metadata": {"name": "n"}}',
+            r"{f}:2: Pod has no apiVersion",
+            id="the first of two",
+        ),
         pytest.param(
             '{"apiVersion": "v1", "kind": "Po',
             r"{f}:1: broken JSON: it ends in the middle, after 32 bytes",

@@ -16,6 +16,30 @@ from tests.running import Ksched
 FLAT = replace(DUMPS, layouts=False, recursive=False)
 
 
+MARK = "cluster-scoped-resources"
+
+
+@pytest.mark.parametrize(
+    ("names", "root", "left_out"),
+    [
+        pytest.param([f"{MARK}/a.yaml", f"{MARK}/b.yaml"], "", [], id="the mark alone"),
+        pytest.param([f"d/e/{MARK}/a.yaml", f"d/e/{MARK}/b.yaml"], "", [], id="the mark in folders"),
+        pytest.param([f"{MARK}/a.yaml", "x.yaml"], "", ["x.yaml"], id="a file beside it"),
+        pytest.param([f"d/e/{MARK}/a.yaml", "d/e/x.yaml"], "", ["d/e/x.yaml"], id="a file beside it in folders"),
+        pytest.param([f"d/image/{MARK}/a.yaml", "d/x.yaml"], "", ["d/x.yaml"], id="below the folder of an image"),
+        pytest.param([f"d/e/image/{MARK}/a.yaml", "d/x.yaml"], "", None, id="too deep"),
+        pytest.param([f"/r/image/{MARK}/a.yaml", "/r/image/x.yaml"], "/r/", ["/r/image/x.yaml"], id="below a root"),
+        pytest.param([f"/r/e/image/{MARK}/a.yaml"], "/r/", None, id="too deep below a root"),
+        pytest.param(["d/a.yaml", "d/b.yaml"], "", None, id="no mark"),
+    ],
+)
+def test_the_folders_of_a_must_gather(names: list[str], root: str, left_out: list[str] | None) -> None:
+    found = files.layout_of(names, root)
+    assert found.gathered is (left_out is not None)
+    assert list(found.left_out) == (left_out or [])
+    assert list(found.names) == [each for each in names if each not in (left_out or ())]
+
+
 def tree(folder: Path, folders: int, names: int) -> None:
     (folder / "web.yaml").write_text(dumped(deployment()))
     for number in range(folders):

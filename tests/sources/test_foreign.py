@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import yaml
@@ -145,10 +145,10 @@ EXPORT = {
     "pods": [bare(pod("a"))],
     "nodes": [bare(node("n1")), node("n2")],
     "pvs": None,
+    "schedulerConfig": {"profiles": []},
     "pvcs": [{"metadata": {"name": "data", "namespace": "shop"}, "spec": {"storageClassName": "fast"}}],
     "storageClasses": [{"metadata": {"name": "fast"}, "provisioner": "x"}],
     "priorityClasses": [],
-    "schedulerConfig": {"profiles": []},
     "namespaces": [{"metadata": {"name": "shop"}}],
 }
 
@@ -166,7 +166,7 @@ def test_an_export_of_the_simulator(written: Callable[[Any], str], tmp_path: Pat
 def test_a_mistake_in_an_export_has_its_path(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(
-        json.dumps({**EXPORT, "pods": [{"metadata": {"name": "a"}, "spec": {"containers": 1}}], "nodes": {}})
+        json.dumps({**EXPORT, "nodes": {}, "pods": [{"metadata": {"name": "a"}, "spec": {"containers": 1}}]})
     )
     with pytest.raises(InputError) as caught:
         load_dump([str(path)])
@@ -177,9 +177,10 @@ def test_a_mistake_in_an_export_has_its_path(tmp_path: Path) -> None:
     ]
 
 
-def test_a_mapping_of_other_things_is_no_export(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ['{"nodes": [], "image": "x"}', '{"namespaces": []}'], ids=["others", "no pods"])
+def test_a_mapping_of_other_things_is_no_export(content: str, tmp_path: Path) -> None:
     path = tmp_path / "values.json"
-    path.write_text('{"nodes": [], "image": "x"}')
+    path.write_text(content)
     with pytest.raises(InputError, match="no kind"):
         load_dump([str(path)])
 
@@ -192,8 +193,9 @@ def test_a_snapshot_of_kwokctl(tmp_path: Path) -> None:
     assert (names(loaded, Node), names(loaded, Pod), dict(loaded.unknown)) == (["n1"], ["a"], {"v1/ConfigMap": 1})
 
 
-def test_a_snapshot_of_etcd_says_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_a_snapshot_of_etcd_says_what_to_do(order: Literal["little", "big"], tmp_path: Path) -> None:
     path = tmp_path / "snapshot.db"
-    path.write_bytes(bytes(16) + (0xED0CDAED).to_bytes(4, "little") + bytes(4096))
+    path.write_bytes(bytes(16) + (0xED0CDAED).to_bytes(4, order) + bytes(4096))
     with pytest.raises(InputError, match=r"etcd's database.*kwokctl snapshot save --format k8s"):
         load_dump([str(path)])
