@@ -11,13 +11,17 @@ from ksched_cli.api.object_facts import parse_time
 from ksched_cli.plan.verify import history as module
 from ksched_cli.plan.verify.history import (
     BindingSecond,
+    BindingTime,
     Evidence,
     History,
+    Placed,
+    TimeSource,
     binding_seconds,
     binding_time,
     first_nodes,
     read_history,
 )
+from ksched_cli.plan.verify.search import are_mixable, assumption
 from ksched_cli.sources.events import ScheduledPod
 from tests.builders import PodBuilder, make_node, make_pod
 
@@ -184,3 +188,39 @@ def test_what_happened_since(created: list[int], bound: list[int], text: str) ->
     evidence = Evidence(created=nodes, bound=[START + second for second in bound])
     assert evidence.since(at(5)) == text.format(at(5))
     assert evidence.since("") == "not known"
+
+
+def second_of(second: int, *, known: bool = True, others: int = 0, hidden: tuple[str, ...] = ()) -> BindingSecond:
+    source = TimeSource.CONDITION if known else TimeSource.CREATION
+    placed = Placed(make_pod("p").on("n").obj(), "n", BindingTime(float(second), source))
+    return BindingSecond(second, [placed], hidden=frozenset(hidden), others=[placed] * others)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "may_be"),
+    [
+        pytest.param(second_of(5), second_of(6), True, id="the next second"),
+        pytest.param(second_of(5), second_of(7), False, id="two seconds later"),
+        pytest.param(second_of(6), second_of(5), False, id="the second before"),
+        pytest.param(second_of(5), second_of(6, others=1), False, id="something happened in between"),
+        pytest.param(second_of(5, others=1), second_of(6), True, id="something happened before both"),
+        pytest.param(second_of(5, hidden=("m",)), second_of(6), False, id="a node came in between"),
+        pytest.param(second_of(5, hidden=("m",)), second_of(6, hidden=("m",)), True, id="a node comes later"),
+        pytest.param(second_of(5, known=False), second_of(6), False, id="the first time is that of a creation"),
+        pytest.param(second_of(5), second_of(6, known=False), False, id="the second time is that of a creation"),
+    ],
+)
+def test_two_seconds_that_may_be_one(first: BindingSecond, second: BindingSecond, may_be: bool) -> None:
+    assert are_mixable(first, second) is may_be
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param(["a"], "a took no pods yet: it holds none of that time and was changed later", id="one"),
+        pytest.param(["a", "b"], "a, b took no pods yet: they hold none of that time and were changed later", id="two"),
+    ],
+)
+def test_nodes_that_are_assumed_to_be_late(names: list[str], text: str) -> None:
+    assert assumption(names) == text
