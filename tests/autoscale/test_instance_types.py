@@ -115,15 +115,30 @@ def test_the_parts_of_a_size_of_azure(name: str, labels: dict[str, list[str]]) -
     assert {label: requirements["karpenter.azure.com/" + label] for label in labels} == labels
 
 
+@pytest.mark.parametrize(
+    ("spec", "image", "fips"),
+    [
+        pytest.param({}, "Ubuntu", [], id="by default"),
+        pytest.param({"imageFamily": "AzureLinux", "fipsMode": "FIPS"}, "AzureLinux", ["true"], id="Azure Linux, FIPS"),
+        pytest.param({"imageFamily": "Ubuntu2204", "fipsMode": "Disabled"}, "Ubuntu", [], id="Ubuntu, no FIPS"),
+    ],
+)
+def test_the_image_of_aks_nodes(spec: dict[str, Any], image: str, fips: list[str]) -> None:
+    requirements = the_type("azure", "Standard_D4s_v5", "westeurope", {"spec": spec})["requirements"]
+    assert requirements["kubernetes.azure.com/os-sku"] == [image]
+    assert requirements["kubernetes.azure.com/fips_enabled"] == fips
+
+
 def test_what_aks_never_offers() -> None:
     names = {each["name"] for each in cloud_catalog("azure", "westeurope", ("westeurope-1",)).instance_types}
-    too_small, confidential, constrained, unknown_gpu = (
+    few_cores, little_memory, confidential, constrained, unknown_gpu = (
         "Standard_A1_v2",
+        "Standard_B2ts_v2",
         "Standard_DC4s_v3",
         "Standard_E8-2s_v5",
         "Standard_NP10s",
     )
-    assert not names & {too_small, confidential, constrained, unknown_gpu}
+    assert not names & {few_cores, little_memory, confidential, constrained, unknown_gpu}
     assert {"Standard_A2_v2", "Standard_D4s_v3", "Standard_E8s_v5"} <= names
 
 
@@ -345,6 +360,9 @@ LOCAL_SSD = {"sizeGiB": 375, "category": "local-ssd"}
             id="disk of Azure",
         ),
         pytest.param("azure", "Standard_D4s_v5", {}, "capacity", "memory", "15891378995", id="memory of Azure"),
+        pytest.param("azure", "Standard_D4s_v5", {}, "capacity", "ephemeral-storage", "128G", id="disk by default"),
+        pytest.param("azure", "Standard_D4s_v5", {}, "capacity", "pods", "250", id="pods of Azure"),
+        pytest.param("azure", "Standard_NC24ads_A100_v4", {}, "capacity", "nvidia.com/gpu", "1", id="GPUs of Azure"),
     ],
 )
 def test_node_classes_change_sizes(

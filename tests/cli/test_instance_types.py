@@ -114,6 +114,41 @@ def test_the_region_of_the_zones_of_a_dump(
     assert listed(capsys, "--from", write_list(tmp_path / "cluster.json", node))["source"] == source
 
 
+@pytest.mark.parametrize(
+    ("provider", "labels", "missing"),
+    [
+        pytest.param("kind://n", {"topology.kubernetes.io/zone": "us-east-1a"}, "cloud of the nodes", id="no cloud"),
+        pytest.param(
+            "aws:///us-east-1a/i-0",
+            {"topology.kubernetes.io/region": "us-east-1"},
+            "region and the zones of the nodes",
+            id="no zone",
+        ),
+        pytest.param(
+            "gce://project/a/n",
+            {"topology.kubernetes.io/zone": "a"},
+            "region and the zones of the nodes",
+            id="a zone that names no region",
+        ),
+    ],
+)
+def test_a_dump_that_does_not_show_where_the_cluster_is(
+    provider: str, labels: dict[str, str], missing: str, tmp_path: Path, ksched: Ksched
+) -> None:
+    meta = {"name": "n", "labels": labels}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {"providerID": provider}}
+    cluster = write_list(tmp_path / "cluster.json", node)
+    error = ksched("instance-types", "--from", cluster, code=2).err
+    assert f"the input does not show the {missing}" in " ".join(error.split())
+
+
+def test_prices_of_types_that_the_cloud_of_a_dump_does_not_have(tmp_path: Path, ksched: Ksched) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m6i.vast: {spot: 1}")
+    error = ksched("instance-types", "--from", KARPENTER_DEMO, "--prices", str(prices), code=2).err
+    assert "unknown instance types: m6i.vast (not in the built-in types of EC2)" in " ".join(error.split())
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_settings_of_a_node_class_count_if_it_is_the_only_one(
     number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -300,6 +300,35 @@ def test_groups_with_constraints_preempt(minor: str, result: str, leaving: list[
     assert [scheduler.cluster.pods.infos[row].name for row in decided.victims] == leaving
 
 
+@pytest.mark.parametrize(
+    ("pods", "min_count", "result", "kept"),
+    [
+        pytest.param(
+            [member("p1").nominated("n1"), member("p2", cpu="9").nominated("n2")], 2, "unschedulable", {}, id="failed"
+        ),
+        pytest.param(
+            [member("p1"), member("p2", cpu="9").nominated("n2")], 1, "scheduled", {}, id="scheduled without one"
+        ),
+        pytest.param(
+            [member("p1", cpu="2").priority(10), member("p2", cpu="9").priority(10).nominated("n2")],
+            1,
+            "waiting",
+            {"p1": "n1"},
+            id="waits for victims, and has no place for one",
+        ),
+    ],
+)
+def test_which_nominations_are_left_after_the_cycle_of_a_group(
+    pods: list[Any], min_count: int, result: str, kept: dict[str, str]
+) -> None:
+    """Since 1.37: on node n1, of two cpus, a weak pod has one."""
+    made = [running("weak", "n1"), *(pod.obj() for pod in pods)]
+    scheduler, _, decided = run("1.37", (2, 1), made, pod_group(min_count, pods[0].data["spec"].get("priority", 0)))
+    infos = scheduler.cluster.pods.infos
+    assert decided.result == result
+    assert {infos[row].name: node for row, node in scheduler.nominator.known().items()} == kept
+
+
 # The queue
 
 

@@ -47,7 +47,6 @@ def instance_type(
     if parts[1] in "DE" and parts[2].startswith("C"):
         return None
     spec = node_class.get("spec") or {}
-    gpus = row["gpus"] if row["gpuManufacturer"] else 0
     accelerator, version = parts[6] or "", parts[7] or ""
     series = parts[1] + parts[2] + parts[5] + (accelerator and f"_{accelerator}") + (version and f"_v{version}")
     labels = {
@@ -63,7 +62,7 @@ def instance_type(
         PREFIX + "sku-memory": mebi,
         "kubernetes.azure.com/sku-cpu": cpus,
         "kubernetes.azure.com/sku-memory": mebi,
-        PREFIX + "sku-gpu-count": str(gpus),
+        PREFIX + "sku-gpu-count": str(row["gpus"]),
         PREFIX + "sku-gpu-manufacturer": row["gpuManufacturer"],
         PREFIX + "sku-gpu-name": accelerator if row["gpuManufacturer"] else "",
         "kubernetes.azure.com/os-sku": "AzureLinux" if spec.get("imageFamily") == "AzureLinux" else "Ubuntu",
@@ -77,8 +76,8 @@ def instance_type(
         "ephemeral-storage": f"{int(spec.get('osDiskSizeGB') or 128)}G",
         "pods": str(int(spec.get("maxPods") or 250)),
     }
-    if gpus:
-        capacity[f"{row['gpuManufacturer']}.com/gpu"] = str(gpus)
+    if row["gpus"]:
+        capacity[f"{row['gpuManufacturer']}.com/gpu"] = str(row["gpus"])
     kube_reserved = {
         "cpu": f"{int(1000 * _taken(_RESERVED_CPU, cpus))}m",
         "memory": f"{int(1024 * _taken(_RESERVED_MEMORY, mebi / 1024))}Mi",
