@@ -107,12 +107,14 @@ def test_a1_machines_do_not_start_with_amazon_linux_2023() -> None:
         ("Standard_D4s_v5", {"sku-family": ["D"], "sku-series": ["Ds_v5"], "sku-version": ["5"], "sku-gpu-name": []}),
         ("Standard_NC24ads_A100_v4", {"sku-family": ["N"], "sku-series": ["NCads_A100_v4"], "sku-gpu-name": ["A100"], "sku-gpu-count": ["1"]}),
         ("Standard_M416s_8_v2", {"sku-family": ["M"], "sku-version": ["2"]}),
-        ("Standard_A4_v2", {"sku-family": ["A"], "sku-version": ["2"]}),
+        ("Standard_A4_v2", {"sku-family": ["A"], "sku-version": ["2"], "sku-gpu-count": ["0"], "sku-cpu": ["4"]}),
     ],
 )  # fmt: skip
 def test_the_parts_of_a_size_of_azure(name: str, labels: dict[str, list[str]]) -> None:
     requirements = the_type("azure", name, "westeurope")["requirements"]
     assert {label: requirements["karpenter.azure.com/" + label] for label in labels} == labels
+    assert requirements["kubernetes.azure.com/mode"] == ["system", "user"]
+    assert requirements["kubernetes.azure.com/scalesetpriority"] == ["regular", "spot"]
 
 
 @pytest.mark.parametrize(
@@ -143,9 +145,44 @@ def test_what_aks_never_offers() -> None:
 
 
 # 16 GiB: a quarter of 4, a fifth of 4, a tenth of 8. Four cores: 6 %, 4 %, two times 2 %.
-@pytest.mark.parametrize(("resource", "expected"), [("memory", "2662Mi"), ("cpu", "140m")])
-def test_what_aks_reserves(resource: str, expected: str) -> None:
-    assert the_type("azure", "Standard_D4s_v5", "westeurope")["overhead"]["kubeReserved"][resource] == expected
+@pytest.mark.parametrize(
+    ("name", "resource", "expected"),
+    [
+        ("Standard_D4s_v5", "memory", "2662Mi"),
+        ("Standard_D4s_v5", "cpu", "140m"),
+        ("Standard_D96s_v5", "memory", "14786Mi"),
+        ("Standard_D96s_v5", "cpu", "1060m"),
+    ],
+)
+def test_what_aks_reserves(name: str, resource: str, expected: str) -> None:
+    assert the_type("azure", name, "westeurope")["overhead"]["kubeReserved"][resource] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("n2-standard-8", "family=n2 shape=standard size=8 generation=2 cpu=8 memory=32768"),
+        ("c3-standard-8-lssd", "family=c3 shape=standard size=8 generation=3 cpu=8 memory=32768"),
+        ("e2-medium", "family=e2 shape=medium size=medium generation=2 cpu=2 memory=4096"),
+        ("t2d-standard-4", "family=t2d shape=standard size=4 generation=2 cpu=4 memory=16384"),
+        (
+            "a2-ultragpu-2g",
+            "family=a2 shape=ultragpu size=2g generation=2 cpu=24 memory=348160 gpu-name=nvidia-a100-80gb gpu-count=1",
+        ),
+    ],
+)
+def test_the_parts_of_a_machine_type_of_gce(name: str, labels: str) -> None:
+    """The provider counts one GPU for a machine type with any."""
+    made = the_type("gce", name, "us-central1", zones=("us-central1-a",))
+    prefix = "karpenter.k8s.gcp/instance-"
+    given = {key.removeprefix(prefix): of for key, of in made["requirements"].items() if key.startswith(prefix)}
+    assert {key: of for key, of in given.items() if of} == {
+        key: [value] for key, _, value in (label.partition("=") for label in labels.split())
+    }
+    has_gpu = "gpu-name" in labels
+    assert made["requirements"]["cloud.google.com/gke-accelerator"] == (["nvidia-a100-80gb"] if has_gpu else [])
+    assert made["capacity"].get("nvidia.com/gpu") == ("1" if has_gpu else None)
+    assert made["requirements"]["topology.k8s.gcp/zone-id"] == ["us-central1-a"]
 
 
 @pytest.mark.parametrize(
@@ -155,6 +192,12 @@ def test_what_aks_reserves(resource: str, expected: str) -> None:
         ("n2-standard-8", "memory", "3645Mi"),
         ("n2-standard-8", "ephemeral-storage", "41Gi"),
         ("e2-medium", "cpu", "1060m"),
+        ("e2-medium", "memory", "1024Mi"),
+        ("e2-micro", "memory", "255Mi"),
+        ("z3-highmem-14-standardlssd", "ephemeral-storage", "50Gi"),
+        ("z3-highmem-22-highlssd", "ephemeral-storage", "100Gi"),
+        ("a2-ultragpu-2g", "cpu", "130m"),
+        ("a2-ultragpu-2g", "memory", "13884Mi"),
         ("a2-ultragpu-2g", "ephemeral-storage", "75Gi"),
     ],
 )
@@ -315,6 +358,36 @@ LOCAL_SSD = {"sizeGiB": 375, "category": "local-ssd"}
             id="fewer allowed",
         ),
         pytest.param("gce", "n2-standard-8", {}, "evictionThreshold", "memory", "100Mi", id="memory by default"),
+        pytest.param(
+            "gce", "n2-standard-8", {}, "evictionThreshold", "ephemeral-storage", "10Gi", id="a tenth of the boot disk"
+        ),
+        pytest.param(
+            *("gce", "c3-standard-8-lssd", {}, "evictionThreshold", "ephemeral-storage", "75Gi"),
+            id="a tenth of the local disks",
+        ),
+        pytest.param("gce", "n2-standard-8", {}, "capacity", "memory", "31954556683", id="memory of GCE"),
+        pytest.param("gce", "n2-standard-8", {}, "capacity", "ephemeral-storage", "100Gi", id="disk of GCE"),
+        pytest.param("gce", "n2-standard-8", {}, "systemReserved", "cpu", "100m", id="kube-proxy"),
+        pytest.param(
+            *("gce", "n2-standard-8", {"kubeletConfiguration": {"systemReserved": {"cpu": "200m"}}}),
+            *("systemReserved", "cpu", "300m"),
+            id="the user's cpu on top of kube-proxy",
+        ),
+        pytest.param(
+            *("gce", "n2-standard-8", {"kubeletConfiguration": {"kubeReserved": {"cpu": "1"}}}),
+            *("kubeReserved", "cpu", "1"),
+            id="the user's instead of GKE's",
+        ),
+        pytest.param(
+            *("gce", "n2-standard-8", {"disks": [{"sizeGiB": 300, "boot": True}]}),
+            *("kubeReserved", "ephemeral-storage", "100Gi"),
+            id="at most 100 GiB of the boot disk",
+        ),
+        pytest.param(
+            *("gce", "n2-standard-8", {"disks": [{"sizeGiB": 20, "boot": True}]}),
+            *("kubeReserved", "ephemeral-storage", "10Gi"),
+            id="half of a small boot disk",
+        ),
         pytest.param(
             *("gce", "n2-standard-8", {"kubeletConfiguration": {"evictionHard": {"memory.available": "1Gi"}}}),
             *("evictionThreshold", "memory", "1Gi"),
