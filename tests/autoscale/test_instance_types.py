@@ -87,6 +87,78 @@ def test_a_node_class_of_ec2_changes_sizes(spec: dict[str, Any], where: str, res
     assert (made["capacity"] if where == "capacity" else made["overhead"][where])[resource] == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "labels", "devices"),
+    [
+        ("m6i.xlarge", "category=m family=m6i generation=6 size=xlarge cpu=4 memory=16384 capability-flex=false", ""),
+        ("u-3tb1.56xlarge", "category=u family=u-3tb1 generation=1 size=56xlarge cpu=224", ""),
+        ("c7i-flex.large", "category=c family=c7i-flex generation=7 size=large capability-flex=true", ""),
+        (
+            "g4dn.xlarge",
+            "category=g local-nvme=125 gpu-name=t4 gpu-count=1 gpu-manufacturer=nvidia",
+            "nvidia.com/gpu=1",
+        ),
+        (
+            "inf2.xlarge",
+            "category=inf generation=2 accelerator-name=inferentia2 accelerator-manufacturer=aws accelerator-count=1",
+            "aws.amazon.com/neuron=1 aws.amazon.com/neuroncore=2",
+        ),
+    ],
+)
+def test_the_parts_of_a_type_of_ec2(name: str, labels: str, devices: str) -> None:
+    made = the_type("ec2", name, "us-east-1")
+    for label in labels.split():
+        key, _, value = label.partition("=")
+        assert made["requirements"][f"karpenter.k8s.aws/instance-{key}"] == [value]
+    found = {key: value for key, value in made["capacity"].items() if "/" in key and "pod-eni" not in key}
+    assert found == dict(device.split("=") for device in devices.split())
+
+
+WINDOWS = {"amiFamily": "Windows2022"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "disk"),
+    [
+        pytest.param(WINDOWS, "50Gi", id="Windows"),
+        pytest.param(
+            {**WINDOWS, "blockDeviceMappings": [{"deviceName": "/dev/sda1", "ebs": {"volumeSize": "90Gi"}}]},
+            "90Gi",
+            id="the device of Windows",
+        ),
+        pytest.param(
+            {
+                "amiSelectorTerms": [{"id": "ami-0"}, {"alias": "bottlerocket@latest"}],
+                "blockDeviceMappings": [{"deviceName": "/dev/xvdb", "ebs": {"volumeSize": "90Gi"}}],
+            },
+            "90Gi",
+            id="the device of Bottlerocket, by its alias",
+        ),
+        pytest.param(
+            {
+                "amiFamily": "AL2023",
+                "blockDeviceMappings": [
+                    {"deviceName": "/dev/xvda", "ebs": {"volumeSize": "90Gi"}},
+                    {"deviceName": "/dev/xvdf", "rootVolume": True, "ebs": {"volumeSize": "70Gi"}},
+                ],
+            },
+            "70Gi",
+            id="the volume that is named as the root",
+        ),
+    ],
+)
+def test_the_disk_of_an_image_of_ec2(spec: dict[str, Any], disk: str) -> None:
+    assert the_type("ec2", "m6i.xlarge", "us-east-1", {"spec": spec})["capacity"]["ephemeral-storage"] == disk
+
+
+def test_windows_nodes_of_ec2() -> None:
+    made = the_type("ec2", "m6i.xlarge", "us-east-1", {"spec": WINDOWS})
+    assert made["requirements"]["kubernetes.io/os"] == ["windows"]
+    assert made["requirements"]["node.kubernetes.io/windows-build"] == ["10.0.20348"]
+    # The kubelet keeps 255 MiB, and 11 for each of the pods that Windows allows.
+    assert (made["capacity"]["pods"], made["overhead"]["kubeReserved"]["memory"]) == ("110", "1465Mi")
+
+
 def test_local_disks_become_ephemeral_storage() -> None:
     made = the_type("ec2", "m5d.xlarge", "us-east-1", {"spec": {"amiFamily": "AL2023", "instanceStorePolicy": "RAID0"}})
     assert made["capacity"]["ephemeral-storage"] == "150G"

@@ -121,6 +121,64 @@ def test_which_node_pool_takes_a_pod(objects: list[Any], lines: list[str]) -> No
     assert decided(objects) == lines
 
 
+# Nodes that start
+
+
+REGISTERED, INITIALIZED = "karpenter.sh/registered", "karpenter.sh/initialized"
+
+
+def starting(*, labels: str = "", taints: str = "", cpu: str = "4", with_node: bool = True, **claim_fields: Any) -> Any:
+    """A NodeClaim that has been launched, and its node."""
+    resources = {"cpu": "4", "memory": "16Gi", "pods": "50"}
+    own = {
+        "metadata": {"name": "claim", "labels": {NODEPOOL: "general"}, **claim_fields.pop("metadata", {})},
+        "spec": {"startupTaints": [{"key": "starts", "effect": "NoSchedule"}]},
+        "status": {"providerID": "id-n", "capacity": resources, "allocatable": resources, **claim_fields},
+    }
+    made = node("n", "general", cpu)
+    for label in labels.split():
+        made = made.label(label, "true")
+    for taint in taints.split():
+        made = made.taint(taint)
+    return [msgspec.convert(own, NodeClaim), *([made] if with_node else [])]
+
+
+BOTH = f"{REGISTERED} {INITIALIZED}"
+NEW = "new general in any zone"
+
+
+@pytest.mark.parametrize(
+    ("objects", "place"),
+    [
+        pytest.param(starting(with_node=False), "claim", id="no node yet"),
+        pytest.param(starting(cpu="0"), "claim", id="not registered"),
+        pytest.param(starting(labels=REGISTERED), "n", id="registered"),
+        pytest.param(starting(labels=REGISTERED, cpu="0"), "n", id="registered, and of no size yet"),
+        pytest.param(starting(labels=BOTH, cpu="0"), NEW, id="initialized, and of no size"),
+        pytest.param(starting(labels=REGISTERED, taints="starts"), "n", id="a startup taint"),
+        pytest.param(starting(labels=BOTH, taints="starts"), NEW, id="a startup taint that stays"),
+        pytest.param(starting(labels=REGISTERED, taints="node.kubernetes.io/not-ready"), "n", id="not ready yet"),
+        pytest.param(starting(labels=BOTH, taints="node.kubernetes.io/not-ready"), NEW, id="no longer ready"),
+        pytest.param(starting(labels=REGISTERED, taints="readiness.k8s.io/network"), "n", id="a readiness gate"),
+        pytest.param(starting(labels=REGISTERED, taints="starts other"), NEW, id="another taint"),
+        pytest.param(
+            starting(labels=BOTH, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), NEW, id="is being deleted"
+        ),
+        pytest.param(
+            starting(labels=BOTH, conditions=[{"type": "InstanceTerminating", "status": "True"}]), NEW, id="terminates"
+        ),
+        pytest.param(
+            starting(labels=BOTH, conditions=[{"type": "InstanceTerminating", "status": "False"}]),
+            "n",
+            id="does not terminate",
+        ),
+    ],
+)
+def test_when_a_node_that_starts_takes_pods(objects: list[Any], place: str) -> None:
+    """Before the node is initialized, its NodeClaim states what the node will be."""
+    assert decided([pool(), *objects, waiting()]) == [f"{place}: p"]
+
+
 # Capacity reservations
 
 
