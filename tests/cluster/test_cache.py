@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog, problem_of_claims
 from ksched_cli.cluster.nodes import zone_key
 from ksched_cli.cluster.pod_info import EPHEMERAL_STORAGE, MEMORY
-from tests.builders import make_node, make_pod
+from tests.builders import NodeBuilder, make_node, make_pod
 from tests.clusters import IMAGES, nodes, pods
 from tests.lanes import examples
 from tests.plugins.storage import claim
@@ -73,6 +74,43 @@ def facts(cluster: Cluster) -> dict[str, Any]:
         }
         for row, name in enumerate(names)
     }
+
+
+def described(name: str, *images: tuple[int, str], zone: str = "z", **labels: str) -> NodeBuilder:
+    made = make_node(name).zone(zone).label(**labels).allocatable(cpu="4", memory="8Gi", pods="10")
+    for size, image in images:
+        made.image(size, image)
+    return made
+
+
+def test_a_history_equals_a_fresh_build() -> None:
+    """Nodes go, change and come, while the columns of the table before are in use."""
+    first, second = IMAGES[:2]
+    arrival = [
+        described("a", (100, first), disk="ssd").taint("spot"),
+        described("b", (200, first), (300, second), disk="hdd", zone="y"),
+        described("c", (400, first), disk="ssd").allocatable(example_com__gpu="2"),
+        described("d", (500, second), zone="x"),
+        described("e", (600, second), gen="2").cordoned(),
+    ]
+    running = [make_pod(f"on-{name}").requests(cpu="1").host_port(80).on(name).obj() for name in "abcde"]
+    cluster = Cluster([each.obj() for each in arrival], running)
+    steps: list[Callable[[], None]] = [
+        lambda: cluster.remove_node("b"),
+        lambda: cluster.update_node(described("c", (700, second), disk="nvme").taint("new").obj()),
+        lambda: cluster.add_node(described("f", (800, first), disk="hdd", zone="y").obj()),
+        lambda: cluster.update_node(
+            replace(cluster.nodes.objects[cluster.nodes.row_of["d"]], spec=arrival[0].obj().spec)
+        ),
+        lambda: cluster.remove_node("a"),
+        lambda: cluster.add_nodes([described("b", (900, first)).obj(), described("a", disk="tape").obj()]),
+    ]
+    for step in steps:
+        facts(cluster)
+        step()
+        fresh = Cluster(list(cluster.nodes.arrival), running)
+        assert cluster.nodes.names == fresh.nodes.names
+        assert facts(cluster) == facts(fresh)
 
 
 @pytest.mark.slow
@@ -164,7 +202,7 @@ def test_a_label_column_answers_by_value() -> None:
 
 @pytest.mark.parametrize("counts", [True, False])
 def test_ephemeral_storage_that_does_not_count(counts: bool) -> None:
-    sized = {"memory": "4", "ephemeral-storage": "8"}
+    sized = {"ephemeral-storage": "8", "memory": "4"}
     cluster = Cluster([make_node("a").allocatable(**sized).obj()], storage_counts=counts)
     cluster.add_node(make_node("b").allocatable(**sized).obj())
     cluster.update_node(make_node("a").allocatable(**sized).label("new").obj())

@@ -89,6 +89,26 @@ def test_each_placement_changes_one_entry_and_nothing_is_counted_afresh(monkeypa
         assert after.tolist() == [1] * (row + 1) + [0] * (MANY - row - 1)
 
 
+@pytest.mark.parametrize("afresh", [False, True], ids=["brought up to date", "counted afresh"])
+def test_copies_count_as_the_pod_does(afresh: bool) -> None:
+    cluster = large_cluster()
+    if not afresh:
+        cluster.counts.current("default", WEB)
+    made = [
+        make_pod("counts").label(app="web"),
+        make_pod("elsewhere", "other").label(app="web"),
+        make_pod("unlike").label(app="db"),
+        make_pod("leaving").label(app="web").terminating(),
+    ]
+    for row in [cluster.register(each.obj()) for each in made]:
+        cluster.place_copies(row, [3, 3, 5])
+    for each in made:
+        each.data["metadata"]["name"] += "-too"
+        cluster.place(cluster.register(each.obj()), 3)
+    counts = cluster.counts.current("default", WEB).per_node.tolist()
+    assert counts == [{3: 3, 5: 1}.get(row, 0) for row in range(MANY)]
+
+
 def test_a_label_set_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = large_cluster()
     asked: list[dict[str, str]] = []

@@ -70,6 +70,7 @@ FITTING, UNFITTING = term(("gen", "In", ["5"])), term(("gen", "In", ["6"]))
     [
         pytest.param([ELSEWHERE, FITTING], True, id="of two terms the labels match"),
         pytest.param([ELSEWHERE, UNFITTING], False, id="of two terms neither matches"),
+        pytest.param([term(("gen", "Gt", ["x"])), FITTING], True, id="of two terms one cannot be compiled"),
         pytest.param(
             [term(("gen", "In", ["5"]), fields=(("metadata.name", "In", ["m"]),))],
             False,

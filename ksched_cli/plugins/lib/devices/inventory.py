@@ -13,7 +13,6 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ksched_cli.api.core import NodeSelector
 from ksched_cli.api.dynamic_resources import (
     CounterSet,
     Device,
@@ -40,7 +39,6 @@ from ksched_cli.plugins.lib.devices.claims import (
     ExtendedResourceIndex,
     PoolID,
     device_id,
-    may_be_device_backed,
 )
 from ksched_cli.releases.gates import FeatureGates
 
@@ -494,11 +492,11 @@ class DeviceTotals:
 
     def backs(self, resource: str) -> bool:
         """Whether devices may stand behind the resource."""
-        return may_be_device_backed(resource) and self._index.class_of(resource) is not None
+        return self._index.backs(resource)
 
     def of(self, resource: str) -> tuple[Int64Column, Int64Column] | None:
         """Devices, and devices in use, per node; None where no class stands behind the resource."""
-        backing = self._index.class_of(resource) if self.backs(resource) else None
+        backing = self._index.class_of(resource)
         if backing is None:
             return None
         size = len(self._cluster.nodes)
@@ -518,27 +516,17 @@ class DeviceTotals:
 
     def _devices(self, home: ResourceSlice) -> Iterator[tuple[Device, BoolColumn]]:
         spec = home.spec
-        if not spec.per_device_node_selection:
-            reach = self._reach(spec.node_name, spec.all_nodes, spec.node_selector, otherwise=not spec.node_name)
-            for device in spec.devices:
-                yield device, reach
-            return
+        reach = None if spec.per_device_node_selection else self._reach(spec)
         for device in spec.devices:
-            yield device, self._reach(device.node_name, device.all_nodes, device.node_selector, otherwise=False)
+            yield device, self._reach(device) if reach is None else reach
 
-    def _reach(
-        self, name: str | None, everywhere: bool | None, selector: NodeSelector | None, *, otherwise: bool
-    ) -> BoolColumn:
-        mask = np.full(len(self._cluster.nodes), bool(everywhere), dtype=np.bool_)
-        if everywhere:
-            return mask
-        row = self._cluster.nodes.row_of.get(name or "")
+    def _reach(self, place: Device | ResourceSliceSpec) -> BoolColumn:
+        if place.node_selector is not None:
+            return self._cluster.selection.terms_mask(place.node_selector.node_selector_terms)
+        mask = np.full(len(self._cluster.nodes), bool(place.all_nodes), dtype=np.bool_)
+        row = self._cluster.nodes.row_of.get(place.node_name or "")
         if row is not None:
             mask[row] = True
-        elif not name and selector is not None:
-            return self._cluster.selection.terms_mask(selector.node_selector_terms)
-        elif otherwise:
-            mask[:] = True
         return mask
 
     def _matches(self, backing: DeviceClass, home: ResourceSlice, device: Device) -> bool | None:

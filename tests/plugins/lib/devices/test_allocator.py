@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.plugins.lib.devices.claims import AllocationError, AllocationTimeout, NodeAllocationFailed
 from ksched_cli.plugins.lib.devices.inventory import Features
+from ksched_cli.plugins.lib.devices.node_search import allocation_of
 from tests.builders import make_node
 from tests.lanes import examples
 from tests.plugins.lib.devices.resources import (
@@ -173,6 +174,14 @@ class TestAdminAccess:
     def test_one_claim_does_not_get_a_device_twice(self) -> None:
         claim = make_claim("claim", exactly("a", adminAccess=True), exactly("b", adminAccess=True))
         assert allocate([claim], [GPU, TWO]) == [["a=d1", "b=d2"]]
+
+    @pytest.mark.parametrize(("admin", "written"), [(True, True), (False, None)])
+    def test_is_written_into_the_claim(self, admin: bool, written: bool | None) -> None:
+        claim = make_claim("claim", exactly(adminAccess=admin))
+        _, allocator = make_allocator([make_node("node").obj()], [GPU, TWO])
+        (picks,) = allocator.allocate(0, [claim]) or ()
+        (result,) = allocation_of(picks, claim, "node").devices.results
+        assert result.admin_access is written
 
     def test_takes_nothing(self) -> None:
         admin = make_claim("other", exactly(), status=allocated("d1", "d2", adminAccess=True))

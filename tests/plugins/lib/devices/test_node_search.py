@@ -107,6 +107,18 @@ WAITS = result("a", ready=("Ready",), broken=("Broken",))
         pytest.param([WAITS], [reported("a", pool="q", Broken="True")], False, id="reported of another pool"),
         pytest.param([WAITS], [reported("a", Ready="True", Broken="False")], False, id="ready"),
         pytest.param([WAITS], [reported("a", Broken="True")], True, id="broken"),
+        pytest.param(
+            [result("a", ready=("Ready",), broken=("Broken", "Burnt"))],
+            [reported("a", Broken="True")],
+            True,
+            id="broken in one of two ways",
+        ),
+        pytest.param(
+            [result("b", ready=("Ready", "Warm")), WAITS],
+            [reported("b", Ready="True"), reported("a", Broken="True")],
+            False,
+            id="after a device that is ready in one of two ways",
+        ),
         pytest.param([WAITS], [reported("a", Ready="True", Broken="True")], True, id="ready and broken"),
         pytest.param([WAITS], [reported("b"), reported("a", Broken="True")], True, id="the second of those reported"),
         pytest.param(

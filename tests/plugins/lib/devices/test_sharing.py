@@ -161,9 +161,12 @@ VALUES = {"default": "1Gi", "validValues": ["1Gi", "4Gi", "8Gi"]}
         pytest.param(RANGE, "3Gi", "4Gi", id="up to the next step"),
         pytest.param(RANGE, "4Gi", "4Gi", id="on a step"),
         pytest.param(RANGE, "9Gi", None, id="above the range"),
+        pytest.param({"validRange": {"max": "8Gi", "step": "2Gi"}}, "4Gi", "4Gi", id="on a step from zero"),
+        pytest.param({"validRange": {"min": "1Gi", "step": "3Gi"}}, "4Gi", "4Gi", id="on a step from the least"),
         pytest.param({"validRange": {"min": "2Gi"}}, "3Gi", "3Gi", id="range without steps"),
         pytest.param({"validRange": {"max": "2Gi"}}, "3Gi", None, id="range without a least"),
         pytest.param(VALUES, "2Gi", "4Gi", id="up to the next value"),
+        pytest.param(VALUES, "4Gi", "4Gi", id="one of the values"),
         pytest.param(VALUES, "9Gi", None, id="above every value"),
         pytest.param({"default": "3Gi", "validValues": ["4Gi"]}, None, "3Gi", id="a default needs no policy"),
         pytest.param(None, "11Gi", None, id="more than there is"),
@@ -233,6 +236,13 @@ def test_how_ranges_are_counted(
         assert fits(made, wanted, counting=counting) is (expected is not None)
         if expected is not None:
             assert consumed_capacity(made, wanted, counting=counting) == {"memory": parse_quantity(expected)}
+
+
+def test_ranges_are_counted_as_int64() -> None:
+    """Before 1.37: from 2^63 on a number begins anew at the other end, so that 2^64 + 3 is 3."""
+    policy = {"validRange": {"min": "0", "step": "2"}}
+    made = msgspec.convert(shared_device(memory={"value": "100", "requestPolicy": policy}), Device)
+    assert consumed_capacity(made, {"memory": Fraction(2**64 + 3)}) == {"memory": 4}
 
 
 TWO_TO_63 = str(2**63)

@@ -89,6 +89,13 @@ SIX, FOUR = ("a", {"memory": "6Gi"}), ("a", {"memory": "4Gi"})
             id="a counter that nobody draws on",
         ),
         pytest.param(
+            [exactly()],
+            [sets(a={"memory": "8Gi", "cores": "4"}),
+             parts(part("busy", ("a", {"memory": "8Gi"})), part("d", ("a", {"cores": "4"}))),
+             make_claim("busy", status=allocated("busy"))],
+            ["r=d"], id="a counter that is used up, and another",
+        ),
+        pytest.param(
             [exactly("a"), exactly("b")],
             [sets("c1", "p", a={"memory": "8Gi"}), parts(part("d", SIX), part("e", FOUR), name="s1", pool="p"),
              sets("c2", "q", a={"memory": "8Gi"}), parts(part("f", FOUR), name="s2", pool="q")],

@@ -23,9 +23,10 @@ NODES = [make_node("n1").zone("east").obj(), make_node("n2").zone("west").obj()]
 EAST = {"nodeSelectorTerms": [term(("topology.kubernetes.io/zone", "In", ["east"]))]}
 
 
-def totals(*objects: Any, gates: str = "") -> Any:
+def totals(*objects: Any, gates: str = "", minor: str = "1.36") -> Any:
     cluster = Cluster(NODES, catalog=Catalog(objects))
-    handle = SchedulerHandle(cluster, release("1.36").gates(gates), NominatedPods(cluster), False)
+    chosen = release(minor)
+    handle = SchedulerHandle(cluster, chosen.gates(gates), NominatedPods(cluster), False, release=chosen)
     found = DeviceTotals(handle).of(GPU)
     return None if found is None else [column.tolist() for column in found]
 
@@ -79,6 +80,20 @@ CLASS = make_class("gpu", extendedResourceName=GPU)
 )
 def test_totals(objects: list[Any], expected: Any) -> None:
     assert totals(*objects) == expected
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "counted"),
+    [
+        pytest.param("1.36", "", [0, 0], id="without the gate"),
+        pytest.param("1.36", "DRAListTypeAttributes=true", [1, 0], id="with the gate"),
+        pytest.param("1.37", "", [1, 0], id="since 1.37"),
+    ],
+)
+def test_a_class_that_reads_a_list(minor: str, gates: str, counted: list[int]) -> None:
+    made = device("a") | {"attributes": {"links": {"strings": ["x", "y"]}}}
+    kind = make_class("gpu", '"x" in device.attributes["dra.example.com"].links', extendedResourceName=GPU)
+    assert totals(kind, make_slice("s", [made], node="n1"), gates=gates, minor=minor) == [counted, [0, 0]]
 
 
 def test_the_gate() -> None:
