@@ -172,3 +172,13 @@ def test_help_edits_has_every_edit_in_its_order(ksched: Ksched) -> None:
         page.write_text(re.sub(r"Edits are made in this order: [^.]*\.", lambda _: sentence, page.read_text()))
     assert sentence in page.read_text()
     assert "Edits are made in this order:" in ksched("help", "edits", code=0).out
+
+
+def test_a_page_is_laid_out_on_a_terminal_only(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = ksched("help", "edits", code=0).out
+    assert "```yaml" in text
+    assert "\x1b[" not in text
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    laid_out = ksched("help", "edits", code=0).out
+    assert "```" not in laid_out
+    assert "\x1b[1m" in laid_out

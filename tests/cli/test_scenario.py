@@ -9,6 +9,8 @@ import jsonschema
 import pytest
 import yaml
 
+from ksched_cli.cli.simulate import SettleOptions
+from ksched_cli.world.results import Limits
 from tests.cli.transcripts import FLEET, ROOT, same_as_golden
 from tests.running import Ksched
 
@@ -53,6 +55,15 @@ def test_the_document(ksched: Ksched) -> None:
     assert [each["held"] for each in document["steps"][2]["expectations"]] == [True, True, False, False]
     assert {**yaml.safe_load(ksched(*arguments, "yaml", code=4).out), "run": document["run"]} == document
     assert "not as name" in ksched(*arguments, "name", code=2).err
+
+
+@pytest.mark.parametrize("options", [[], ["--settle"]], ids=["the steps", "the whole run"])
+def test_a_run_that_does_not_settle(options: list[str], ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the run is a part of the result with --settle, and a warning without it."""
+    monkeypatch.setattr(SettleOptions, "limits", lambda _: Limits(max_cycles=1))
+    shown = ksched("simulate", "--from", FLEET, "--scenario", str(GOOD), *options, code=4)
+    end = "not settled: stopped after 1 cycle (--max-cycles), 0s\n"
+    assert (shown.err, f"\n{end}" in shown.out) == (("", True) if options else (f"ksched: warning: {end}", False))
 
 
 def test_validate(ksched: Ksched, tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ DOC = {
         pytest.param("{.pods[?(@.tried<=3)].pod}", "shop/web dev/job", id="filter by bound"),
         pytest.param("{.pods[?(@.tried<1.5)].pod}", "dev/job", id="filter by fraction"),
         pytest.param("{.pods[?(@.ok==true)].pod}", "dev/job", id="filter by truth"),
+        pytest.param("{.pods[?(@.pod[0])].pod}", "", id="filter by a path that does not fit"),
         pytest.param("{.pods[?(@.failures)].pod}", "shop/db", id="filter by being there"),
         pytest.param("{.pods[?(@.failures[0].nodes==2)].pod}", "shop/db", id="a path within a filter, where it is"),
         pytest.param("{.pods[?(@.node==@.node)].node}", "n1 n2", id="a path on both sides"),

@@ -251,3 +251,12 @@ def test_only_pods_that_fail_alike_share_the_texts_of_a_row(change: dict[str, An
     ]
     assert isinstance(rows, Table)
     assert (rows.rows[1][2:] == rows.rows[0][2:]) is shares
+
+
+def test_the_use_of_all_nodes_follows_a_long_list_of_nodes() -> None:
+    path = next(each for each in DOCUMENTS if each.stem == "diff")
+    document = {"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}
+    document["nodes"] = [{"node": f"n{number}", "before": USE, "after": None} for number in range(41)]
+    lines = written(terminal.write_view, stored_view(document), RenderOptions("table", width=100)).splitlines()
+    at = lines.index("and 1 more node (-o wide shows all)")
+    assert lines[at + 1].startswith("ALL NODES ")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksched_cli.api.core import Pod
+from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.registry import RenderOptions, document_of
@@ -113,6 +116,17 @@ def test_the_command(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyP
     assert said[1] == "not in it: 1 v1/Secret"
     assert read_snapshot(gzip.decompress(target.read_bytes()), "s").time == "1970-01-01T00:00:00Z"
     assert ksched("simulate", "--from", str(target), "-o", "name", code=0).out == "pod/default/p\tnode/a\n"
+
+
+@pytest.mark.parametrize("output", [[], ["-o", "-"]], ids=["without -o", "a dash"])
+def test_a_snapshot_to_stdout(output: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    command = ["snapshot", "--from", write_list(tmp_path / "c.json", *ITEMS)]
+    assert run([*command, "-o", str(tmp_path / "c.ksched.gz")]) == 0
+    stdout = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stdout", stdout)
+    assert run([*command, *output]) == 0
+    assert stdout.buffer.getvalue() == (tmp_path / "c.ksched.gz").read_bytes()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
