@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, controller_of
 from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex, LoggedSet, UndoLog
 from ksched_cli.controlplane.store import owner_identity
@@ -268,8 +268,11 @@ class DrainReader:
 
     def _fate(self, pod: Pod, number: int, is_skipped: bool) -> PodFate:
         new, old = self._successor(pod), self._store.same_pod(pod)
-        if is_skipped and new is None:
+        if is_skipped and new is None and pod.metadata.deletion_timestamp:
             return PodFate(pod_key(pod), "stays", why=NOT_WAITED_FOR)
+        if is_skipped and new is None and controller_of(pod.metadata) is not None:
+            # Such as a StatefulSet, whose pod comes back under its name once it is gone.
+            return PodFate(pod_key(pod), "unplaced", number, why=_NO_KUBELET)
         ends = old is not None and old.metadata.deletion_timestamp and not is_skipped
         if old is not None and ends and not self._world.plane.kubelets.has_kubelet(old):
             successor, to = (pod_key(new), self._world.recorder.node_of(new)) if new is not None else ("", "")
