@@ -44,6 +44,7 @@ def test_a_mark_notes_changes_after_all_logs_were_forgotten() -> None:
     undo.mark()
     clock.now, found["c"] = 1.0, 3
     undo.forget_in_process()
+    assert not undo.recording
     clock.now, found["a"] = 2.0, 4
     names.add("c")
     del found["b"]

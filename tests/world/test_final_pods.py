@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_terminal
-from ksched_cli.world.results import FinalPod, FinalPods, UnmovedPods
+from ksched_cli.world.results import FinalPod, FinalPods, TimelineEvent, UnmovedPods, first_lives
 from ksched_cli.world.world import World
 from tests.lanes import examples
 from tests.world.test_roll_back import RUN, Step, begun, changes, clusters, take
@@ -55,6 +55,46 @@ def test_unmoved_pods_are_equal_if_their_columns_are() -> None:
     assert (unmoved, hash(unmoved)) == (UnmovedPods.of(UNMOVED[::-1]), hash(UnmovedPods.of(UNMOVED[::-1])))
     assert unmoved != UnmovedPods.of(UNMOVED[1:])
     assert pickle.loads(pickle.dumps(unmoved)) == unmoved
+
+
+def events_of(*made: tuple[str, str]) -> list[TimelineEvent]:
+    return [TimelineEvent(float(at), event, pod) for at, (event, pod) in enumerate(made)]
+
+
+GOES = "AssignedPodDelete"
+
+
+def test_first_lives_of_pods_that_come_again_without_end() -> None:
+    """d takes the place of c, c that of b and b that of a; s-0 of a StatefulSet keeps its name."""
+    timeline = events_of(
+        ("Cycle", "a"), (GOES, "a"), ("Cycle", "b"), (GOES, "b"),
+        ("Cycle", "c"), ("NodeAdd", ""), (GOES, "c"), ("Cycle", "d"), ("Cycle", "x"), (GOES, "x"), ("Cycle", "s-0"),
+    )  # fmt: skip
+    pods = [
+        FinalPod("a", "", "gone"),
+        FinalPod("b", "", "gone", replaces="a"),
+        FinalPod("c", "", "gone", replaces="b"),
+        FinalPod("d", "", "pending", replaces="c"),
+        FinalPod("s-0", "", "gone", replaces="s-0"),
+        FinalPod("s-0", "", "pending", replaces="s-0"),
+        FinalPod("x", "", "gone"),
+    ]
+    events, final = first_lives(timeline, FinalPods.of(pods, UnmovedPods()))
+    assert events == [event for event in timeline if event.pod not in ("c", "d")]
+    assert [(each.pod, each.state, each.replaces) for each in final] == [
+        ("a", "gone", ""),
+        ("d", "pending", "a"),
+        ("s-0", "pending", "s-0"),
+        ("x", "gone", ""),
+    ]
+
+
+def test_first_lives_of_pods_that_take_each_others_names() -> None:
+    """p follows q, which follows r, which follows q."""
+    pods = [FinalPod(name, "", "pending", replaces=before) for name, before in ("pq", "qr", "rq")]
+    timeline = events_of((GOES, "p"), ("Cycle", "q"), ("Cycle", "r"))
+    events, _ = first_lives(timeline, FinalPods.of(pods, UnmovedPods()))
+    assert events == timeline
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.core import Pod
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.view.ends import WorldPart
@@ -102,6 +103,20 @@ def check_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:
     different = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
     told = {path: (before.get(path), after.get(path)) for path in sorted(different)[:8]}
     assert not told
+
+
+def test_a_trial_that_begins_again_is_rolled_back_first(tmp_path: Path) -> None:
+    world = begun([*CLASSES, node("n0", 2), workload("Deployment", "a", 1, 1, 0)], tmp_path)
+    world.run()
+    before = len(world.plane.store.of(Pod))
+    edits, _ = parse_edits([("scale", "deployment/shop/a=2")])
+    trial = world.trial(Changes(edits=edits, namespace="shop"))
+    for _ in range(2):
+        trial.begin()
+        world.run()
+        assert len(world.plane.store.of(Pod)) == before + 1
+    trial.roll_back()
+    assert len(world.plane.store.of(Pod)) == before
 
 
 @pytest.mark.slow

@@ -14,12 +14,16 @@ from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring import scheduler_spec
 from ksched_cli.world.shadow import ChangeLog, ShadowScheduler
 from ksched_cli.world.world import World
+from tests.builders import make_node, make_pod
 from tests.lanes import sampled
-from tests.running import load
+from tests.running import load, make_scheduler
 from tests.test_conformance import CORPUS
+from tests.world.test_roll_back import take
 
 CASES = [
     CORPUS / name
@@ -104,6 +108,38 @@ def test_a_follower_is_in_the_state_of_its_world(case: Path, every: int) -> None
     assert world.run() == "settled"
     assert len(asked) == world.cycles > 0
     assert state_of(follower.catch_up()) == state_of(leader)
+
+
+def followed(*items: Any, kube_version: str = "1.36") -> tuple[World, ShadowScheduler]:
+    """A world, and a follower of 1.36."""
+    leads, follows = (RunOptions(objects=items, kube_version=minor) for minor in (kube_version, "1.36"))
+    loaded = load_dump((), objects=items)
+    world = World(make_scheduler(leads, loaded, scheduler_spec(leads)), loaded)
+    follower = make_scheduler(follows, load_dump((), objects=items), scheduler_spec(follows))
+    return world, ShadowScheduler(ChangeLog(world), follower, lambda pod: pod)
+
+
+def test_a_follower_sees_nodes_come_and_go(tmp_path: Path) -> None:
+    nodes = [make_node(name).zone(name[0]).doc() for name in ("a1", "b1", "b2")]
+    pod = make_pod("p").requests(cpu="1").doc()
+    world, follower = followed(*nodes, pod)
+    for step in [("clone-node", "b2"), ("remove-node", "a1"), ("remove-node", "b1"), ("clone-node", "b2")]:
+        take(world, step, tmp_path)
+        world.queue.work()
+        row = world.cluster.pods.row_of["default/p"]
+        assert answer_of(follower.decide_dry(row)) == answer_of(world.scheduler.decide_dry(row))
+        assert [follower.scheduler.cluster.nodes.names[at] for at in follower.row_of] == world.cluster.nodes.names
+
+
+def test_a_follower_has_the_fields_that_the_minor_of_the_world_drops(tmp_path: Path) -> None:
+    """Before 1.28 there are no sidecars: the init container ends, and its cpu is free again."""
+    sidecar = {"name": "s", "image": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "2"}}}
+    pod = make_pod("p").requests(cpu="1").spec(initContainers=[sidecar]).doc()
+    world, follower = followed(make_node("n").allocatable(cpu="8", pods="10").doc(), kube_version="1.27")
+    take(world, pod, tmp_path)
+    world.run()
+    cpu = [cluster.usage.requested[0].tolist() for cluster in (world.cluster, follower.catch_up().cluster)]
+    assert cpu == [[2000], [3000]]
 
 
 def test_scores_of_some_nodes_are_those_of_a_pod_that_fits_no_others() -> None:
