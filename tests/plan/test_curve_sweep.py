@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.errors import UsageError
-from ksched_cli.plan.results.outcomes import Curve
-from ksched_cli.plan.sweep.curves import CurveSweepResult, mean_curve, read_seeds
+from ksched_cli.errors import ConfigError, InputError, UsageError
+from ksched_cli.plan.results.outcomes import Curve, FirstFailure
+from ksched_cli.plan.sweep.curves import CurveSweepResult, CurveSweepSpec, mean_curve, read_curve_spec, read_seeds
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.running import Ksched
@@ -88,6 +88,48 @@ def test_means_cover_the_percents_that_all_runs_have() -> None:
     assert found.unusable == {"lack of cpu": (1, 3, 4)}
 
 
+def test_means_are_rounded_and_have_the_points_of_the_shortest_curve() -> None:
+    def curve(shares: tuple[float, ...], failed: tuple[int, ...], arrived: float) -> Curve:
+        failure = FirstFailure("default/p", arrived, 0)
+        return Curve("cpu", 1000, 10, 0, 0, 2, shares, failed, {"lack of cpu": shares}, failure)
+
+    found = mean_curve(
+        {"policy": "a"}, [curve((0, 1, 9), (0, 0, 1), 1), curve((0, 2), (0, 0), 2), curve((1, 2), (0, 1), 2)]
+    )
+    assert (found.first, found.last, found.mean, found.failed) == (2, 3, (0.33, 1.67), (0, 0.3))
+    assert (found.unusable, found.first_failure) == ({"lack of cpu": (0.33, 1.67)}, 1.67)
+    assert [found.at(percent) for percent in (1, 2, 3, 4)] == [None, 0.33, 1.67, None]
+
+
+def test_policies_vary_fastest_and_workloads_slowest() -> None:
+    policies = (("p", None), ("q", None))
+    spec = CurveSweepSpec(("cpu",), policies, ("w", "x"), ())
+    assert [tuple(spec.at(number).values()) for number in range(len(spec))] == [
+        ("p", "w"), ("q", "w"), ("p", "x"), ("q", "x"),
+    ]  # fmt: skip
+    spec = CurveSweepSpec(("cpu",), policies[:1], ("w", "x"), (7, 8))
+    assert [tuple(spec.at(number).values()) for number in range(len(spec))] == [
+        ("p", "w", 7), ("p", "w", 8), ("p", "x", 7), ("p", "x", 8),
+    ]  # fmt: skip
+
+
+def test_pods_with_a_higher_priority_arrive_first_whatever_the_seed() -> None:
+    """The large pod needs the whole node, which the small ones share otherwise."""
+    found = [make_node("n").allocatable(cpu="8", memory="100Gi", pods="100").doc()]
+    found += [make_pod(f"p-{number}").requests(cpu="1").doc() for number in range(8)]
+    found.append(make_pod("large").requests(cpu="8").priority(10).doc())
+    (curve,) = swept(found, seeds="1..5").curves
+    assert (curve.runs, curve.failed[-1], curve.least[-1]) == (5, 8, 100)
+
+
+def test_running_pods_are_there_before_those_that_arrive(objects: list[dict[str, Any]]) -> None:
+    running = make_pod("running").requests(cpu="4").on("n-0").phase("Running").doc()
+    result = swept([*objects, running], orders=0)
+    assert (result.curves[0].first, set(result.stats.cpu_seconds)) == (13, {"default"})
+    with pytest.raises(InputError, match="no pod of the input is pending"):
+        swept([*objects[:4], running])
+
+
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,4000,1000,0,\nn-1,4000,1000,0,\n"
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time\n"
 
@@ -105,6 +147,78 @@ def trace(tmp_path: Path) -> str:
 def test_workloads_and_seeds_of_a_trace(trace: str) -> None:
     found: Any = Simulator.load(trace).sweep(curve="cpu", workloads="small,large", seeds="1,2").result()
     assert {(each.workload, each.runs, each.mean[-1]) for each in found.curves} == {("small", 2, 25), ("large", 2, 75)}
+
+
+def test_each_workload_of_a_trace_is_read_without_a_seed(trace: str) -> None:
+    found: Any = Simulator.load(trace).sweep(curve="cpu", workloads="small,large").result()
+    assert {(each.workload, each.runs, each.mean[-1]) for each in found.curves} == {("small", 1, 25), ("large", 1, 75)}
+
+
+@pytest.mark.parametrize("more", ["source", "object", "node", "manifest", "nothing"])
+def test_a_trace_is_swept_without_anything_else(more: str, trace: str, tmp_path: Path) -> None:
+    """Each workload and each seed reads the trace again, without what came to it."""
+    path = tmp_path / "more.json"
+    path.write_text(json.dumps(make_pod("p").requests(cpu="1").doc()))
+    beside: dict[str, Any] = {"source": str(path), "object": json.loads(path.read_text())}
+    simulator = Simulator.load(trace, *(beside[name] for name in beside if name == more))
+    if more == "node":
+        simulator = simulator.add_node("cpu=4,memory=8Gi")
+    if more == "manifest":
+        simulator = simulator.apply(str(path))
+    if more == "nothing":
+        assert simulator.sweep(curve="cpu").result()
+        return
+    with pytest.raises(UsageError, match="a trace is swept as it is"):
+        simulator.sweep(curve="cpu")
+
+
+@pytest.mark.parametrize("workloads", ["", "small"])
+@pytest.mark.parametrize("changed", ["pods", "policy", "nothing"])
+def test_rows_of_a_trace_are_resumed_while_it_is_the_same(
+    changed: str, workloads: str, trace: str, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.yaml"
+    Path(policy(tmp_path, SPREAD)).rename(mine)
+    how: dict[str, Any] = {"curve": "cpu", "seeds": "1", "policies": [str(mine)], "out": str(tmp_path / "rows")}
+    if workloads:
+        how["workloads"] = workloads
+    Simulator.load(trace).sweep(**how).result()
+    if changed == "pods":
+        with (tmp_path / f"openb_pod_list_{workloads or 'default'}.csv").open("a") as file:
+            file.write("more,1000,10,0,0,,9\n")
+    if changed == "policy":
+        Path(policy(tmp_path, PACK)).rename(mine)
+    run = Simulator.load(trace).sweep(**how, resume=True)
+    if changed == "nothing":
+        resumed: Any = run.result()
+        assert resumed.stats.resumed == 1
+        return
+    with pytest.raises(UsageError, match="the folder has the rows of another sweep: cluster differ"):
+        run.result()
+
+
+def test_a_policy_that_kube_scheduler_does_not_accept_is_refused_at_once(
+    objects: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: -1\n")
+    with pytest.raises(ConfigError, match="parallelism"):
+        Simulator.load(*objects).sweep(curve="cpu", policies=[str(path)])
+
+
+@pytest.mark.parametrize(("policies", "seeds", "message"), [
+    (10, "1..10000", ""),
+    (11, "1..10000", "these are 110,000 runs, and at most 100,000 are made"),
+    (1, "0..10000", "0..10000 has more than 10,000 seeds"),
+])  # fmt: skip
+def test_the_most_runs_and_seeds(policies: int, seeds: str, message: str) -> None:
+    words = {"curve": "cpu", "policies": [f"p{number}=x.yaml" for number in range(policies)], "seeds": seeds}
+    configurations: list[dict[str, Any]] = [{}] * policies
+    if message:
+        with pytest.raises(UsageError, match=message):
+            read_curve_spec(words, configurations, is_trace=False)
+    else:
+        assert len(read_curve_spec(words, configurations, is_trace=False)) == 100_000
 
 
 @pytest.mark.slow
@@ -147,6 +261,9 @@ def test_a_run_that_fails_is_a_row_with_its_error(
     [
         pytest.param({"seeds": "5..1"}, "'5..1' is no range of seeds", id="empty range"),
         pytest.param({"seeds": "a"}, "'a' is no range of seeds", id="no number"),
+        pytest.param({"seeds": "5..x"}, "'5..x' is no range of seeds", id="no last number"),
+        pytest.param({"seeds": "x..5"}, "'x..5' is no range of seeds", id="no first number"),
+        pytest.param({"orders": 1}, "not with --orders", id="one order"),
         pytest.param({"workloads": "x"}, "--workload goes with a trace", id="workload without a trace"),
         pytest.param({"fail": "node"}, "not with --fail", id="fail"),
         pytest.param({"policies": ["a.yaml", "b/a.yaml"]}, "two policies are named a", id="names"),

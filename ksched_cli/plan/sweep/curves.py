@@ -325,18 +325,26 @@ def sweep_or_curves(
     path: str | None,
     words: Mapping[str, Any],
     execution: SweepExecution,
+    *,
+    is_changed: bool,
 ) -> SweepRun | CurveSweep:
-    """The sweep of a file, of words, or of both; with the word `curve` the comparison of policies."""
+    """The sweep of a file, of words, or of both; with the word `curve` the comparison of policies. `is_changed`: the
+    source has manifests or edits."""
     if not any(words.get(each) for each in ("curve", "policies", "workloads", "seeds")):
         return sweep_input(options, source, maker, path, words, execution)
-    task = _curve_task(options, source, maker, path, words)
+    task = _curve_task(options, source, maker, path, words, is_changed)
     # The warnings of the configuration are about one that no policy has.
     warnings = tuple(source.loaded.warnings) if words.get("policies") else source.warnings
     return CurveSweep(task, execution, warnings)
 
 
 def _curve_task(
-    options: RunOptions, source: LoadedInput, maker: InputMaker, path: str | None, words: Mapping[str, Any]
+    options: RunOptions,
+    source: LoadedInput,
+    maker: InputMaker,
+    path: str | None,
+    words: Mapping[str, Any],
+    is_changed: bool,
 ) -> CurveTask:
     """The runs of all policies, each of which kube-scheduler would accept. Raises UsageError and ConfigError."""
     if path is not None:
@@ -346,7 +354,7 @@ def _curve_task(
     if all(pod.spec.node_name for pod in source.loaded.of(Pod)):
         raise InputError(Problem("no pod of the input is pending: a curve needs pods that arrive"))
     trace = next((each for each in options.sources if each.startswith(TRACES)), "")
-    if trace and (len(options.sources) > 1 or options.edits or options.has_manifests or options.objects):
+    if trace and (len(options.sources) > 1 or options.objects or is_changed):
         raise UsageError("a trace is swept as it is: without other sources, manifests and edits")
     configurations = []
     for each in words.get("policies") or ():

@@ -9,6 +9,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from math import inf
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -105,18 +106,20 @@ class FigureRange(Struct, frozen=True):
 
 
 class _Sums:
-    """Figures added up."""
+    """Figures added up, of `count` rows that have them. `first` is the first variant of all rows."""
+
+    # Made with the first figures.
+    _least: list[int]
+    _most: list[int]
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
-        self.count, self.first = 0, -1
+        self.count, self.first = 0, inf
         self._totals = [0] * len(FIGURES)
-        self._least = [0] * len(FIGURES)
-        self._most = [0] * len(FIGURES)
 
     def add(self, row: VariantRow) -> None:
         self.outcomes[row.outcome] += 1
-        self.first = row.variant if self.first < 0 else min(self.first, row.variant)
+        self.first = min(self.first, row.variant)
         if row.figures is None:
             return
         values = _values(row.figures)

@@ -256,6 +256,67 @@ def test_cheaper_shapes_replace_nodes() -> None:
     assert (found.nodes_before, found.nodes_after) == (1, 1)
 
 
+def daemons(on: Sequence[str], cpu: str) -> list[dict[str, Any]]:
+    """A DaemonSet with its pod on each of these nodes."""
+    metadata = {"namespace": "default", "uid": "uid-agent"}
+    made = [make_workload("DaemonSet", "agent", requests={"cpu": cpu}, metadata=metadata)]
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "uid-agent", "controller": True}
+    for where in on:
+        pod = make_pod(f"agent-{where}").label(app="agent").requests(cpu=cpu).on(where).phase("Running").doc()
+        pod["metadata"]["ownerReferences"] = [owner]
+        made.append(pod)
+    return made
+
+
+def with_places(nodes: Sequence[dict[str, Any]], places: int) -> list[dict[str, Any]]:
+    status = {"status": {"allocatable": {**nodes[0]["status"]["allocatable"], "pods": str(places)}}}
+    return [{**each, **status} for each in nodes]
+
+
+NAMES = [f"n{at}" for at in range(4)]
+WEB = workload("web", NAMES)
+PODS_OF_LARGE = workload("web", ["n0"] * 6, "100m")
+PRICES = catalog(shape("small", 1), shape("large", 4, cpu="16", memory="64Gi"))
+for each in PRICES["shapes"]:
+    each["allocatable"]["pods"] = "2"
+
+
+@pytest.mark.parametrize("solver", [True, False], ids=["solver", "no solver"])
+@pytest.mark.parametrize(
+    ("objects", "offers", "options", "bound"),
+    [
+        pytest.param([*FOUR, *WEB], None, {}, 1, id="a cpu on each node of four"),
+        pytest.param([*FOUR, *WEB], None, {"keep_headroom": "cpu=60%"}, 3, id="headroom"),
+        pytest.param(
+            [*FOUR, *WEB], None, {"keep_headroom": "example.com/gpu=60%"}, 1, id="headroom of no resource of the nodes"
+        ),
+        pytest.param([*FOUR, *WEB, *daemons(NAMES, "2")], None, {}, 2, id="a DaemonSet takes half of each node"),
+        pytest.param(
+            [*with_places(FOUR, 3), *WEB, *daemons(NAMES, "10m")], None, {}, 2, id="a DaemonSet takes a place of three"
+        ),
+        pytest.param(
+            [*with_places([node("n0", kind="large")], 6), *PODS_OF_LARGE],
+            PRICES,
+            {},
+            3,
+            id="two places on a cheaper node",
+        ),
+    ],
+)
+def test_the_lower_bound(
+    objects: Sequence[Any],
+    offers: Any,
+    options: dict[str, Any],
+    bound: int,
+    solver: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if solver:
+        pytest.importorskip("highspy")
+    monkeypatch.setattr("ksched_cli.plan.consolidate.candidates.solver_is_installed", lambda: solver)
+    assert consolidate(objects, offers, **options).lower_bound == bound
+
+
 def test_each_replacement_is_one_new_node_of_the_cheapest_shape() -> None:
     """A new node has a name that no node has, and the pods of the old node."""
     offers = catalog(shape("small", "0.1"), shape("middle", "0.2"), shape("large", "0.4"))
@@ -318,6 +379,7 @@ def test_the_price_of_a_node_is_that_of_its_pool() -> None:
     catalog = {"apiVersion": "ksched/v1", "kind": "Catalog", "shapes": shapes}
     nodes = [node("a", pool="pool-a"), node("b", pool="pool-b"), node("other", kind="big")]
     found = consolidate([*nodes, *workload("web", ["other"])], catalog)
+    assert {step.node: step.saving for step in found.steps} == {"a": 1, "b": 3}
     assert found.cost_before == 4
     assert why(found)["other"] == "the catalog has no price for big"
 

@@ -11,6 +11,8 @@ from ksched_cli.plan.size.catalog import catalog_of
 from tests.builders import make_node
 from tests.plan.size.cases import load, pending
 
+# So many shapes without a price are named.
+SHOWN = 5
 TYPE, ZONE = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
 
 
@@ -43,6 +45,27 @@ def test_nodes_of_an_instance_type_are_one_shape() -> None:
             "zones": ["a", "b"],
         }
     }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "spot"),
+    [
+        pytest.param({"karpenter.sh/capacity-type": "spot"}, {"karpenter.sh/capacity-type": "on-demand"}, False, id="one"),
+        pytest.param({"cloud.google.com/gke-spot": "true"}, {"eks.amazonaws.com/capacityType": "SPOT"}, True, id="both"),
+        pytest.param({}, {"eks.amazonaws.com/capacityType": "SPOT"}, False, id="the second"),
+        pytest.param({}, {}, False, id="none"),
+    ],
+)  # fmt: skip
+def test_a_shape_is_spot_if_all_its_nodes_are(one: dict[str, str], other: dict[str, str], spot: bool) -> None:
+    (found,) = shapes([typed("n1", "m5", "a", **one), typed("n2", "m5", "b", **other)]).values()
+    assert found.get("spot", False) is spot
+
+
+def test_a_shape_has_the_taints_that_all_its_nodes_have() -> None:
+    nodes = [typed("n1", "m5", "a"), typed("n2", "m5", "b")]
+    gpu, batch = ({"key": key, "effect": "NoSchedule"} for key in ("gpu", "batch"))
+    nodes[0]["spec"], nodes[1]["spec"] = {"taints": [gpu, batch]}, {"taints": [batch]}
+    assert shapes(nodes)["m5"]["taints"] == [batch]
 
 
 def test_a_node_that_reports_no_amounts_shows_no_size() -> None:
@@ -103,9 +126,25 @@ def test_prices_are_given_or_computed_by_rates() -> None:
     assert len(catalog_of(found.document).shapes) == 2
 
 
-def test_missing_prices_are_named() -> None:
-    (warning,) = load([typed("n1", "m5.xlarge", "a")]).size_catalog().warnings
-    assert warning.startswith("fill in the price of m5.xlarge")
+@pytest.mark.parametrize(
+    ("count", "shown"), [(1, "m0"), (SHOWN, "m0, m1, m2, m3, m4"), (SHOWN + 1, "m0, m1, m2, m3, m4 and others")]
+)
+def test_missing_prices_are_named(count: int, shown: str) -> None:
+    (warning,) = load([typed(f"n{at}", f"m{at}", "a") for at in range(count)]).size_catalog().warnings
+    assert warning.startswith(f"fill in the price of {shown}: ")
+
+
+def test_a_price_of_an_instance_type_is_that_of_all_its_pools() -> None:
+    nodes = [typed("n1", "m6i", "a", **{"karpenter.sh/nodepool": "p"}), typed("n2", "m6i", "b"), typed("n3", "c5", "a")]
+    found = shapes(nodes, prices=["m6i=0.4", "c5=1"])
+    assert {name: each["price"] for name, each in found.items()} == {"m6i.p": "0.4", "m6i": "0.4", "c5": "1"}
+
+
+@pytest.mark.parametrize(("price", "name"), [("m9=1", "m9"), ("=1", "=1"), ("m9", "m9")])
+def test_a_price_of_no_shape(price: str, name: str) -> None:
+    nodes = [typed(f"n{at}", f"m{at}", "a") for at in range(6)]
+    with pytest.raises(UsageError, match=f"no shape is called '{name}' .there are m0, m1, m2, m3, m4.$"):
+        load(nodes).size_catalog(prices=[price])
 
 
 @pytest.mark.parametrize("options", [{"prices": ["m9=1"]}, {"prices": ["m5.xlarge=much"]}, {"rates": "cpu=-1"}])
@@ -151,6 +190,55 @@ def test_a_node_pool_allows_types_that_nodes_and_node_claims_show() -> None:
     assert (own["taints"], own["zones"], own["spot"]) == (taints, ["a", "b"], True)
     warnings = load(objects).size_catalog().warnings
     assert warnings[0].startswith("NodePool batch allows x9.huge: no node and no NodeClaim")
+
+
+def allowing(name: str, *types: str, **values: list[str]) -> dict[str, Any]:
+    """A NodePool that allows these types."""
+    keys = {"zones": ZONE, "arch": "kubernetes.io/arch"}
+    requirements = [{"key": TYPE, "operator": "In", "values": list(types)}]
+    requirements += [{"key": keys[key], "operator": "In", "values": each} for key, each in values.items()]
+    return custom("karpenter.sh/v1", "NodePool", name, spec={"template": {"spec": {"requirements": requirements}}})
+
+
+def claim(kind: str, memory: str = "") -> dict[str, Any]:
+    status = {"allocatable": {"cpu": "4", "memory": memory, "pods": "58"}} if memory else {}
+    labels = {TYPE: kind} if kind else {}
+    return custom("karpenter.sh/v1", "NodeClaim", f"of-{kind or 'none'}", metadata={"labels": labels}, status=status)
+
+
+def test_each_of_two_node_pools_has_a_shape_of_a_type_and_its_price() -> None:
+    found = shapes([allowing("a", "r5"), allowing("b", "r5"), claim("r5", "30Gi")], prices=["r5=2"])
+    assert {name: (each["price"], each["labels"]["karpenter.sh/nodepool"]) for name, each in found.items()} == {
+        "r5": ("2", "a"),
+        "r5.b": ("2", "b"),
+    }
+
+
+def test_a_node_pool_of_two_types_has_the_labels_of_each_type() -> None:
+    """A requirement of one value is a label of the nodes, unless it is the zone."""
+    pool = allowing("a", "r5", "r6", zones=["z"], arch=["amd64", "arm64"])
+    found = shapes([pool, claim("r5", "30Gi"), claim("r6", "60Gi")])
+    assert {name: each["labels"] for name, each in found.items()} == {
+        name: {TYPE: name, "karpenter.sh/nodepool": "a"} for name in ("r5", "r6")
+    }
+    assert [each["zones"] for each in found.values()] == [["z"], ["z"]]
+    (one,) = shapes([allowing("a", "r5", arch=["arm64"]), claim("r5", "30Gi")]).values()
+    assert one["labels"]["kubernetes.io/arch"] == "arm64"
+
+
+def test_a_type_of_a_node_pool_is_as_small_as_its_smallest_node() -> None:
+    """And has the resources that all its nodes have."""
+    large, small = typed("n1", "m5", "a"), typed("n2", "m5", "b", "14Gi", **{"karpenter.sh/nodepool": "p"})
+    small["status"]["allocatable"] |= {"nvidia.com/gpu": "1"}
+    found = shapes([large, small, allowing("a", "m5")])
+    assert found["m5.a"]["allocatable"] == {"cpu": "3920m", "memory": "14Gi", "pods": "58"}
+
+
+@pytest.mark.parametrize("shown", [claim("r5"), claim("", "30Gi")], ids=["no amounts", "no type"])
+def test_a_node_claim_that_does_not_show_how_large_a_type_is(shown: dict[str, Any]) -> None:
+    found = load([typed("n1", "m5", "a"), allowing("a", "r5"), shown]).size_catalog()
+    assert [each["name"] for each in found.document["shapes"]] == ["m5"]
+    assert found.warnings[0].startswith("NodePool a allows r5: no node and no NodeClaim of the input shows")
 
 
 def test_node_groups_of_cluster_api_that_scale_from_zero() -> None:

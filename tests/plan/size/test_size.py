@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +25,9 @@ from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node,
 SMALL = shape("small", "0.1")
 LARGE = shape("large", "0.19", cpu="8", memory="32Gi")
 ZONE = "topology.kubernetes.io/zone"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+NEAR = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
+SPREAD = {**NEAR, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
 methods = pytest.mark.parametrize("greedy", [pytest.param(False, id="program"), pytest.param(True, id="greedy")])
 
 
@@ -294,6 +298,61 @@ def test_the_parts_are_searched_without_a_solver_too(listed: int) -> None:
     assert left_pending(load(objects), found.nodes) == []
 
 
+HOST = "kubernetes.io/hostname"
+APP = {"labelSelector": {"matchLabels": {"app": "db"}}}
+
+
+def waiting(*sizes: tuple[str, int], away: Sequence[int] = (), by: str = "", **spec: Any) -> list[dict[str, Any]]:
+    """A pod for each pair of cpu and GiB. Those with the numbers `away` keep away from the others by this key."""
+    term = {"podAntiAffinity": {REQUIRED: [{**APP, "topologyKey": by}]}}
+    made = [
+        make_pod(f"p{at}").label(app="db").requests(cpu=cpu, memory=f"{each}Gi") for at, (cpu, each) in enumerate(sizes)
+    ]
+    return [each.spec(**spec, **({"affinity": term} if at in away else {})).doc() for at, each in enumerate(made)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "shapes", "cost"),
+    [
+        pytest.param(
+            waiting(("3", 2), ("1", 2), ("1500m", 6), ("500m", 1), ("1", 1), topologySpreadConstraints=[{**SPREAD, "topologyKey": HOST}]),
+            [shape("x", 8, "2", "4Gi", max=3), shape("y", 9, "4", "8Gi")],
+            27,
+            id="spread over hosts",
+        ),
+        pytest.param(
+            waiting(("2", 2), ("1", 3), ("1", 3), ("1500m", 6), away=[3], by=HOST),
+            [shape("x", 1, "2", "8Gi", zones=["a", "b"], max=1), shape("y", 4, "2", "10Gi")],
+            13,
+            id="one of the cheap nodes",
+        ),
+        pytest.param(
+            [
+                node("n", cpu="2", memory="8Gi", pods=9),
+                daemon_set("agent", "200m"),
+                *waiting(("500m", 1), ("500m", 6), ("1500m", 2), ("3", 3), ("2", 1), ("2", 1), away=[0, 3], by=ZONE),
+            ],
+            [shape("x", 5, "4", "10Gi"), shape("y", 7, "6", "10Gi", zones=["a", "b"], max=3), shape("z", 7, "4", "4Gi")],
+            15,
+            id="nodes without a zone",
+        ),
+        pytest.param(
+            [
+                daemon_set("agent", "500m"),
+                *waiting(("1", 2), ("1500m", 1), ("1500m", 3), ("3", 3), ("1500m", 2), away=[2, 4], by=ZONE),
+            ],
+            [shape("x", 6, "2", "8Gi", zones=["a", "b", "c"], max=1), shape("y", 3, "8", "4Gi", zones=["a", "b"])],
+            15,
+            id="three zones",
+        ),
+    ],
+)  # fmt: skip
+def test_purchases_without_a_search_of_the_parts(objects: list[Any], shapes: list[Any], cost: int) -> None:
+    """No cheaper nodes take all pods: the scheduler rejects each set that costs less."""
+    found = size(objects, *shapes, greedy=True, time_limit=60, settings=SearchSettings(listed_sets=0, vain_exchanges=0))
+    assert (found.fits, found.cost) == (True, cost)
+
+
 def rooms(*pods: dict[str, Any]) -> tuple[Room, ...]:
     """The free places of a cluster with one node of 4 cpu."""
     source = load([node("n", cpu="4", memory="8Gi", pods=9), *pods])._current
@@ -327,11 +386,6 @@ def test_the_next_cheaper_set_is_there_with_the_pod_that_fails() -> None:
     assert found.lower_bound is not None
     assert found.lower_bound <= found.cheaper.cost < found.cost
     assert "Insufficient" in found.cheaper.message
-
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-NEAR = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
-SPREAD = {**NEAR, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,11 @@ def test_shares_leave_out_outcomes_of_no_row() -> None:
         "safe": (2, 0.666667),
         "no place": (1, 0.333333),
     }
+
+
+def test_settings_come_in_the_order_of_their_first_variants() -> None:
+    """The rows come in any order."""
+    found = Aggregator(worst=1)
+    for variant, scale in ((3, "b"), (2, "a"), (1, "b"), (4, "c"), (0, "a")):
+        found.add(VariantRow(variant, {"scale": scale}, "safe", Figures(nodes=3)))
+    assert [each["scale"] for each in found.settings()] == ["a", "b", "c"]
