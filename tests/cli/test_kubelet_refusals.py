@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.controlplane.kubelet import kubelet_refusal
 from tests.builders import make_node, make_pod, make_workload, write_list
 
 LINUX = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=3).label("kubernetes.io/os", "linux").doc()
@@ -49,6 +50,13 @@ def test_the_overhead_of_a_runtime_counts(tmp_path: Path, capsys: pytest.Capture
         (0, []),
         (1, [("KS205", "OutOfcpu")]),
     ]
+
+
+def test_pods_without_a_resource_take_nothing_of_it() -> None:
+    node = make_node("n").allocatable(cpu="4", example_com__gpu="1", pods=3).obj()
+    wants = make_pod("p").requests(example_com__gpu="1").obj()
+    assert kubelet_refusal(wants, node, [make_pod("other").requests(cpu="1").obj()]) == ""
+    assert kubelet_refusal(wants, node, [wants]).startswith("OutOfexample.com/gpu")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.controllers.deployment import (
     DESIRED,
@@ -17,7 +17,7 @@ from ksched_cli.controlplane.controllers.deployment import (
     scaled_value,
 )
 from tests.builders import make_pod, owned
-from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
+from tests.controlplane.harness import ControlPlane, make, nodes, rested, started, template
 
 NEW, OLD = "app:v2", "app:v1"
 
@@ -197,6 +197,22 @@ def test_reconcile_old_replica_sets(
     of = controller(plane)
     of._shrink_old(item, of.replica_sets(item), sets[0])
     assert sizes_of(plane)[1] == expected
+
+
+def test_pods_become_available_one_after_the_other() -> None:
+    """The second pod was ready five seconds after the first, when the run begins."""
+    stamps = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z")
+    pods = [started(owned(make_pod(name).label(app="web"), "ReplicaSet", "web").obj(), "node-1") for name in "ab"]
+    for pod, stamp in zip(pods, stamps, strict=True):
+        ready = PodCondition("Ready", "True", last_transition_time=stamp)
+        pod.metadata.creation_timestamp, pod.status.conditions = stamp, (ready,)
+    plane = ControlPlane(*nodes(1), *pods, make("ReplicaSet", "web", replicas=2, minReadySeconds=10))
+    plane.api.touch(plane.object("ReplicaSet", "web"))
+    replica_sets, found = plane.registry.replica_sets, []
+    for seconds in (4, 2, 5):
+        plane.run(seconds)
+        found.append(replica_sets.status(plane.object("ReplicaSet", "web")).available)
+    assert found == [0, 1, 2]
 
 
 def test_a_replica_set_that_is_deleted_is_created_again() -> None:

@@ -225,6 +225,56 @@ def test_a_budget_keeps_the_status_that_it_has(field: str) -> None:
     assert (_status(ControlPlane(*nodes(1), *pods, budget)) == computed) is (not field)
 
 
+def test_a_budget_of_a_rollout_expects_the_pods_of_the_deployment() -> None:
+    """Its two ReplicaSets have five pods together."""
+    sets = [
+        make("ReplicaSet", f"web-{name}", replicas=count, metadata={"ownerReferences": [_of("Deployment", "web")]})
+        for name, count in (("a", 3), ("b", 2))
+    ]
+    pods = [
+        _owned(f"{each.metadata.name}-{number}", "ReplicaSet", each.metadata.name, labels={"app": "web"})
+        for each in sets
+        for number in range(each.spec.replicas)
+    ]
+    budget = _budget(maxUnavailable=1)
+    control_plane = ControlPlane(*nodes(1), make("Deployment", "web", replicas=4), *sets, *pods, budget)
+    assert _status(control_plane) == (4, 3, 5, 2)
+
+
+def _of(kind: str, name: str) -> dict[str, Any]:
+    return {"kind": kind, "name": name, "controller": True}
+
+
+def test_a_budget_allows_nothing_where_no_controller_tells_its_scale() -> None:
+    budget = _budget(maxUnavailable=1)
+    budget.status = PodDisruptionBudgetStatus(expected_pods=1, current_healthy=1, disruptions_allowed=1)
+    control_plane = ControlPlane(*nodes(1), _owned("agent-x", "DaemonSet", "agent", labels={"app": "web"}), budget)
+    assert _status(control_plane)[3] == 1
+    pod = control_plane.pod("agent-x")
+    control_plane.api.update(replace(pod, metadata=replace(pod.metadata, annotations={"touched": "yes"})))
+    control_plane.run()
+    assert _status(control_plane)[3] == 0
+
+
+def test_a_budget_with_another_selector_counts_anew_and_one_that_is_gone_counts_nothing() -> None:
+    pods = [
+        started(make_pod(name).label(app=app).obj(), "node-1") for name, app in (("a", "web"), ("b", "x"), ("c", "x"))
+    ]
+    control_plane = ControlPlane(*nodes(1), *pods)
+    control_plane.api.create(
+        make("PodDisruptionBudget", "first", selector={"matchLabels": {"app": "x"}}, minAvailable=1)
+    )
+    control_plane.api.create(_budget(minAvailable=1))
+    control_plane.run()
+    control_plane.change("PodDisruptionBudget", "web", selector={"matchLabels": {"app": "x"}})
+    control_plane.run()
+    assert _status(control_plane) == (2, 1, 2, 1)
+    control_plane.api.delete(control_plane.object("PodDisruptionBudget", "first"))
+    control_plane.api.delete(control_plane.pod("b"), grace=0)
+    control_plane.run()
+    assert _status(control_plane) == (1, 1, 1, 0)
+
+
 def test_a_budget_covers_pods_whose_labels_change() -> None:
     pods = [started(make_pod(name).label(app=app).obj(), "node-1") for name, app in (("one", "web"), ("two", "x"))]
     control_plane = ControlPlane(*nodes(1), *pods)
@@ -263,6 +313,38 @@ def test_claims_are_made_with_their_pod_and_go_with_it() -> None:
     assert control_plane.store.of(PersistentVolumeClaim) == []
 
 
+def _with_own_claims() -> Pod:
+    pod = make_pod("web").obj()
+    pod.spec.volumes = (Volume("scratch", ephemeral=EphemeralVolumeSource(PersistentVolumeClaimTemplate())),)
+    pod.spec.resource_claims = (PodResourceClaim("gpu", resource_claim_template_name="gpu"),)
+    return pod
+
+
+def test_the_devices_of_a_finished_pod_are_given_back_and_its_volumes_stay() -> None:
+    control_plane = ControlPlane(*nodes(1), ResourceClaimTemplate(ObjectMeta("gpu", "default")))
+    control_plane.api.create(_with_own_claims())
+    pod = control_plane.run().pod("web")
+    control_plane.api.update(replace(pod, status=replace(pod.status, phase="Succeeded")))
+    control_plane.run()
+    assert control_plane.store.of(ResourceClaim) == []
+    assert len(control_plane.store.of(PersistentVolumeClaim)) == 1
+
+
+@pytest.mark.parametrize("state", ["finished", "terminating", "gone"])
+def test_no_claims_are_made_for_a_pod_that_is_over(state: str) -> None:
+    control_plane = ControlPlane(*nodes(1), ResourceClaimTemplate(ObjectMeta("gpu", "default")))
+    pod = control_plane.api.create(_with_own_claims())
+    if state == "finished":
+        control_plane.api.update(replace(pod, status=replace(pod.status, phase="Failed")))
+    elif state == "terminating":
+        control_plane.bind("web", "node-1")
+        control_plane.api.delete(pod)
+    else:
+        control_plane.api.delete(pod, grace=0)
+    control_plane.run(1)
+    assert (control_plane.store.of(ResourceClaim), control_plane.store.of(PersistentVolumeClaim)) == ([], [])
+
+
 @pytest.mark.parametrize("ends", ["deleted", "finished"])
 def test_a_shared_claim_gives_back_its_devices_with_its_last_pod(ends: str) -> None:
     reserved = tuple(ResourceClaimConsumerReference("pods", name, name) for name in ("one", "two"))
@@ -272,7 +354,8 @@ def test_a_shared_claim_gives_back_its_devices_with_its_last_pod(ends: str) -> N
     )
     pods = [make_pod(name).uid(name).on("node-1").phase("Running").obj() for name in ("one", "two")]
     for pod in pods:
-        pod.spec.resource_claims = (PodResourceClaim("gpu", resource_claim_name="shared"),)
+        absent = PodResourceClaim("absent", resource_claim_name="absent")
+        pod.spec.resource_claims = (absent, PodResourceClaim("gpu", resource_claim_name="shared"))
     control_plane = ControlPlane(*nodes(1), claim, *pods)
     seen = []
     for pod in pods:

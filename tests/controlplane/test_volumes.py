@@ -184,11 +184,13 @@ def test_storage_pools_shrink(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """All claims fitted into the same free space. One pool is of another class, and no node reaches another one."""
+    """All claims fitted into the same free space. One pool is of another class, no node reaches the next one, and the
+    third is too small."""
     unread = {"matchExpressions": [{"key": ZONE, "operator": "Odd"}]}
     pools = [
         pool("a", "east", "100Gi", "slow"),
         {**pool("b", "", "100Gi"), "nodeTopology": unread},
+        pool("c", "east", "9Gi"),
         pool("east", "east", east, largest=largest),
         pool("west", "west", west),
     ]

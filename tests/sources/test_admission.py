@@ -12,6 +12,7 @@ from ksched_cli.api.decode import KINDS
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.controlplane.admission.pods import ANNOTATION, OPENSHIFT_ANNOTATION, admit_storage_class
+from ksched_cli.controlplane.admission.quantities import amount
 from tests.builders import PodBuilder, loaded_of, make_pod
 
 _STRUCTS = {name: struct for (_, name), struct in KINDS.items()}
@@ -162,6 +163,25 @@ def test_limit_range_bounds(pod: PodBuilder, fields: dict[str, Any], expected: s
     assert verdict(pod, limits(**fields))[1] == f"LimitRanger: {expected}"
 
 
+def test_a_ratio_of_limit_to_request_at_its_bound() -> None:
+    assert verdict(make_pod().requests(cpu="2").limits(cpu="4"), limits(maxLimitRequestRatio={"cpu": "2"}))[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1024Ki", "1Mi"),
+        ("1536Ki", "1536Ki"),
+        ("1024Pi", "1Ei"),
+        ("1048576Pi", "1024Ei"),
+        ("1000m", "1"),
+        ("1e3", "1e3"),
+    ],
+)
+def test_how_an_amount_is_shown(text: str, shown: str) -> None:
+    assert str(amount(text)) == shown
+
+
 def quota(name: str = "few", used: dict[str, str] | None = None, **spec: Any) -> Any:
     return an("ResourceQuota", name, spec=spec, status={"used": used or {}})
 
@@ -170,6 +190,9 @@ def scoped(scope: str, operator: str, *values: str) -> dict[str, Any]:
     return {"matchExpressions": [{"scopeName": scope, "operator": operator, "values": list(values)}]}
 
 
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+HERE: dict[str, Any] = {"topologyKey": "z"}
+ANYWHERE = {**HERE, "namespaceSelector": {}}
 BUSY = make_pod("busy").requests(cpu="3").on("n")
 
 
@@ -264,6 +287,18 @@ BUSY = make_pod("busy").requests(cpu="3").on("n")
             "exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",
             id="affinity across namespaces",
         ),
+        pytest.param(
+            make_pod().spec(affinity={"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": ANYWHERE}]}}),
+            {"hard": {"pods": "0"}, "scopes": ["CrossNamespacePodAffinity"]},
+            "exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",
+            id="preferred affinity to all namespaces",
+        ),
+        pytest.param(
+            make_pod().spec(affinity={"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": HERE}]}}),
+            {"hard": {"pods": "0"}, "scopes": ["CrossNamespacePodAffinity"]},
+            "",
+            id="affinity within the namespace",
+        ),
         pytest.param(make_pod("p", "other"), {"hard": {"pods": "0"}}, "", id="another namespace"),
     ],
 )
@@ -274,67 +309,15 @@ def test_resource_quota(pod: PodBuilder, quota: dict[str, Any], expected: str) -
     assert refusal == (f"ResourceQuota: {expected}" if expected else "")
 
 
-@pytest.mark.parametrize(
-    ("spec", "requested"),
-    [
-        pytest.param({}, "services=1", id="no node ports"),
-        pytest.param({"type": "NodePort"}, "services=1,services.nodeports=2", id="a node port for each port"),
-        pytest.param(
-            {"type": "LoadBalancer"}, "services=1,services.loadbalancers=1,services.nodeports=2", id="load balancer"
-        ),
-        pytest.param(
-            {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False},
-            "services=1,services.loadbalancers=1,services.nodeports=1",
-            id="only the node ports that are given",
-        ),
-    ],
-)
-def test_what_a_quota_counts_of_a_service(spec: dict[str, Any], requested: str) -> None:
-    service = an("Service", spec={**spec, "ports": [{"port": 80, "nodePort": 30080}, {"port": 81}]})
-    none = quota(hard={"services": "0", "services.nodeports": "0", "services.loadbalancers": "0"})
-    assert f"requested: {requested}, used" in Chain(loaded_of(none)).object_refusal(service).message
-
-
-@pytest.mark.parametrize(
-    ("classes", "new", "name"),
-    [
-        pytest.param([HIGH], USUAL, "", id="the first default"),
-        pytest.param([HIGH, USUAL, USUAL_TOO], an("PriorityClass", "x", globalDefault=True), "usual-too", id="second"),
-        pytest.param([USUAL], HIGH, "", id="no default"),
-    ],
-)
-def test_there_is_one_default_priority_class(classes: list[Any], new: Any, name: str) -> None:
-    found = Chain(loaded_of(*classes)).object_refusal(new)
-    text = f"PriorityClass {name} is already marked as default. Only one default can exist"
-    assert (found.plugin, found.message) == (("Priority", text) if name else ("", ""))
-
-
-WRONG = {"selectors": [{"cel": {"expression": "true"}}, {"cel": {"expression": "1 +"}}]}
-
-
-@pytest.mark.parametrize(
-    ("item", "path"),
-    [
-        pytest.param(an("DeviceClass", spec=WRONG), "spec.selectors[1]", id="class"),
-        pytest.param(
-            an("ResourceClaim", spec={"devices": {"requests": [{"name": "a"}, {"name": "b", "exactly": WRONG}]}}),
-            "spec.devices.requests[1].exactly.selectors[1]",
-            id="claim",
-        ),
-        pytest.param(
-            an(
-                "ResourceClaimTemplate",
-                spec={"spec": {"devices": {"requests": [{"name": "a", "firstAvailable": [{"name": "x"}, WRONG]}]}}},
-            ),
-            "spec.spec.devices.requests[0].firstAvailable[1].selectors[1]",
-            id="alternative of a template",
-        ),
-    ],
-)
-def test_an_expression_that_cannot_be_read_is_refused_with_its_path(item: Any, path: str) -> None:
-    found = Chain(loaded_of()).object_refusal(item)
-    assert found.plugin == "Validation"
-    assert found.message.startswith(f"{path}.cel.expression: Invalid value: ")
+def test_a_quota_that_changes_keeps_what_is_used() -> None:
+    chain = Chain(loaded_of(quota(hard={"pods": "1"})))
+    names = iter("abcd")
+    found = []
+    for cluster in ([quota(hard={"pods": "1"})], [quota(hard={"pods": "3"})]):
+        chain.reload(loaded_of(*cluster))
+        found += [bool(chain.first_refusal(make_pod(next(names)).obj()).message) for _ in range(2)]
+    assert found == [False, True, False, False]
+    assert chain.first_refusal(make_pod("e").obj()).message
 
 
 def test_quotas_count_up_pod_by_pod() -> None:

@@ -162,7 +162,7 @@ def volume_at_once(claim: PersistentVolumeClaim, catalog: Catalog) -> Persistent
     found = catalog.get(StorageClass, class_of_claim(claim))
     if found is None or found.provisioner in ("", NO_PROVISIONER):
         return None
-    return _new_volume(claim, _allowed(found.allowed_topologies), catalog)
+    return _new_volume(claim, found, _allowed(found.allowed_topologies))
 
 
 def _satisfies(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
@@ -185,13 +185,13 @@ def provisioned_on(pod: Pod, node: Node, catalog: Catalog) -> Iterator[Provision
         found = catalog.get(StorageClass, class_of_claim(claim))
         if found is None or found.provisioner in ("", NO_PROVISIONER):
             continue
-        pool = _pool_of(claim, node, catalog, pools)
+        pool = _pool_of(claim, found, node, catalog, pools)
         if pool is not None:
             pool = pools[pool.metadata.name] = _shrunk(pool, claim)
             affinity = _from_pool(pool)
         else:
             affinity = _topology_of(node, found, catalog)
-        yield Provisioned(claim, _new_volume(claim, affinity, catalog), pool)
+        yield Provisioned(claim, _new_volume(claim, found, affinity), pool)
 
 
 def bound_claim(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
@@ -210,15 +210,14 @@ def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persistent
     return replace(volume, spec=replace(volume.spec, claim_ref=reference), status=PersistentVolumeStatus("Bound"))
 
 
-def _new_volume(claim: PersistentVolumeClaim, affinity: NodeSelector | None, catalog: Catalog) -> PersistentVolume:
+def _new_volume(claim: PersistentVolumeClaim, found: StorageClass, affinity: NodeSelector | None) -> PersistentVolume:
     meta = claim.metadata
     name = f"pvc-{meta.uid or uid_of('PersistentVolumeClaim', meta.namespace, meta.name)}"
-    found = catalog.get(StorageClass, class_of_claim(claim))
-    driver = found.provisioner if found is not None else ""
+    driver = found.provisioner
     spec = PersistentVolumeSpec(
         capacity=dict(claim.spec.resources.requests),
         access_modes=claim.spec.access_modes,
-        persistent_volume_reclaim_policy=(found.reclaim_policy if found is not None else None) or "Delete",
+        persistent_volume_reclaim_policy=found.reclaim_policy or "Delete",
         storage_class_name=class_of_claim(claim),
         volume_mode=claim.spec.volume_mode,
         node_affinity=VolumeNodeAffinity(affinity) if affinity is not None else None,
@@ -251,13 +250,16 @@ def _topology_of(node: Node, found: StorageClass, catalog: Catalog) -> NodeSelec
 
 
 def _pool_of(
-    claim: PersistentVolumeClaim, node: Node, catalog: Catalog, shrunk: Mapping[str, CSIStorageCapacity]
+    claim: PersistentVolumeClaim,
+    found: StorageClass,
+    node: Node,
+    catalog: Catalog,
+    shrunk: Mapping[str, CSIStorageCapacity],
 ) -> CSIStorageCapacity | None:
     """The first pool by name that the node reaches and that holds the claim, if its driver publishes capacity. `shrunk`
     are the pools that claims of the same pod have used."""
-    found = catalog.get(StorageClass, class_of_claim(claim))
-    driver = catalog.get(CSIDriver, found.provisioner) if found is not None else None
-    if found is None or driver is None or not driver.spec.storage_capacity:
+    driver = catalog.get(CSIDriver, found.provisioner)
+    if driver is None or not driver.spec.storage_capacity:
         return None
     for each in catalog.all(CSIStorageCapacity):
         pool = shrunk.get(each.metadata.name, each)
