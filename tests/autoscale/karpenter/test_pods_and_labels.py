@@ -179,3 +179,22 @@ def test_why_no_instance_type_is_left(met: str, text: str) -> None:
     criteria = Criteria(*(each in single for each in "RFO"), *(each in pairs for each in ("RF", "RO", "FO")))
     error = str(TypesError(criteria, LabelRequirements(()), {}, {}, {}))
     assert f"{text}, requirements=" in error
+
+
+@pytest.mark.parametrize(
+    ("met", "too_few", "code"),
+    [
+        ("", {}, "no-type"),
+        ("O", {}, "no-type"),
+        ("R", {}, "no-room"),
+        ("RO RO", {}, "no-room"),
+        ("RF RF", {}, "no-offering"),
+        ("RFO RF", {}, "no-combination"),
+        ("RFO RF", {"a": 1}, "min-values"),
+    ],
+)
+def test_the_kind_of_a_reason(met: str, too_few: dict[str, int], code: str) -> None:
+    """The first of requirements, size and offering that no instance type meets."""
+    single, *pairs = met.split(" ") if met else [""]
+    criteria = Criteria(*(each in single for each in "RFO"), *(each in pairs for each in ("RF", "RO", "FO")))
+    assert TypesError(criteria, LabelRequirements(()), {}, {}, too_few).code == code

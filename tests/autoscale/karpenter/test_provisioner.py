@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from ksched_cli.api.core import Namespace
 from ksched_cli.api.karpenter import NodeClaim, NodePool
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget
 from ksched_cli.autoscale.instance_types.catalog import InstanceType
 from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
 from ksched_cli.autoscale.karpenter.provisioner import Options, provision
-from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, owned
+from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, owned, term
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 NODEPOOL, TYPE_LABEL = "karpenter.sh/nodepool", "node.kubernetes.io/instance-type"
@@ -31,10 +32,18 @@ def instance_type(name: str = "small", zones: str = "ab", **fields: Any) -> Inst
     return msgspec.convert(document, InstanceType)
 
 
-def pool(name: str = "general", *requirements: dict[str, Any], **spec: Any) -> NodePool:
+def pool(
+    name: str = "general", *requirements: dict[str, Any], ready: bool = True, taint: str = "", **spec: Any
+) -> NodePool:
     reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-    template = {"spec": {"nodeClassRef": reference, "requirements": requirements}}
-    return msgspec.convert({"metadata": {"name": name}, "spec": {"template": template, **spec}}, NodePool)
+    taints = [{"key": "dedicated", "effect": taint}] if taint else []
+    template = {"spec": {"nodeClassRef": reference, "requirements": requirements, "taints": taints}}
+    document = {
+        "metadata": {"name": name, "deletionTimestamp": spec.pop("deleted", None)},
+        "spec": {"template": template, **spec},
+        "status": {"conditions": [{"type": "Ready", "status": str(ready)}]},
+    }
+    return msgspec.convert(document, NodePool)
 
 
 def claim(name: str, provider_id: str = "", **meta: Any) -> NodeClaim:
@@ -50,6 +59,15 @@ def node(name: str, of_pool: str = "", cpu: str = "4") -> NodeBuilder:
     made = make_node(name).spec(providerID=f"id-{name}").allocatable(cpu=cpu, memory="16Gi", pods="50")
     made = made.status(capacity=made.data["status"]["allocatable"])
     return made.label(NODEPOOL, of_pool).label(TYPE_LABEL, "small") if of_pool else made
+
+
+def running(name: str, on: str, app: str = "web") -> PodBuilder:
+    return make_pod(name).uid(name).label("app", app).on(on)
+
+
+def with_claims(name: str, *claims: str) -> PodBuilder:
+    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
+    return waiting(name).spec(volumes=volumes)
 
 
 def decided(objects: Iterable[Any], *types: InstanceType, **options: Any) -> list[str]:
@@ -117,8 +135,141 @@ NODE_OF_HEAVY = node("n", "heavy", cpu="0")
         ),
     ],
 )
+def test_limits_and_nodes_that_are_passed_over(objects: list[Any], lines: list[str]) -> None:
+    assert decided(objects) == lines
+
+
+LIGHT = pool("light", weight=1)
+
+
+@pytest.mark.parametrize(
+    ("objects", "lines"),
+    [
+        pytest.param([pool("heavy", weight=9), LIGHT, waiting()], ["new heavy in any zone: p"], id="the heaviest"),
+        pytest.param([pool("a"), pool("b"), waiting()], ["new b in any zone: p"], id="equal: the last by name"),
+        pytest.param([pool("zero", weight=0), LIGHT, waiting()], ["new light in any zone: p"], id="one and zero"),
+        pytest.param([pool("heavy", weight=9, ready=False), LIGHT, waiting()], ["new light in any zone: p"], id="not ready"),
+        pytest.param([pool("heavy", weight=9, replicas=0), LIGHT, waiting()], ["new light in any zone: p"], id="static"),
+        pytest.param(
+            [pool("heavy", weight=9, deleted="2026-01-01T00:00:00Z"), LIGHT, waiting()], ["new light in any zone: p"], id="deleted"
+        ),
+        pytest.param([pool(ready=False), waiting()], ["p: no dynamic nodepools found"], id="no NodePool is left"),
+        pytest.param(
+            [pool("heavy", weight=9, taint="NoSchedule"), LIGHT, waiting()], ["new light in any zone: p"], id="a taint"
+        ),
+        pytest.param(
+            [pool("heavy", weight=9, taint="PreferNoSchedule"), LIGHT, waiting()], ["new light in any zone: p"], id="a mild taint"
+        ),
+        pytest.param([pool(taint="PreferNoSchedule"), waiting()], ["new general in any zone: p"], id="tolerated in the end"),
+        pytest.param(
+            [pool(limits={"cpu": "8"}), *(waiting(name, "4") for name in "abc")],
+            [
+                "new general in any zone: a",
+                "new general in any zone: b",
+                "c: all available instance types exceed limits for nodepool (NodePool=general)",
+            ],
+            id="each claim counts for the limit",
+        ),
+    ],
+)  # fmt: skip
 def test_which_node_pool_takes_a_pod(objects: list[Any], lines: list[str]) -> None:
     assert decided(objects) == lines
+
+
+@pytest.mark.parametrize(
+    ("pod", "problem"),
+    [
+        pytest.param(
+            waiting().node_affinity(term((NODEPOOL, "DoesNotExist", []))),
+            "configured to not run on a Karpenter provisioned node (requirement=karpenter.sh/nodepool DoesNotExist)",
+            id="wants no node of Karpenter",
+        ),
+        pytest.param(
+            waiting().node_affinity(term(("a", "Exists", [])), term(fields=(("metadata.name", "In", ["n"]),))),
+            "node selector term with matchFields is not supported",
+            id="names a node",
+        ),
+        pytest.param(
+            waiting().selector(**{"karpenter.sh/mine": "x"}),
+            "using label karpenter.sh/mine is not allowed as it might interfere",
+            id="selects a label of Karpenter",
+        ),
+        pytest.param(
+            waiting().node_affinity(term(("a", "Exists", [])), term(("b", "Near", ["x"]))),
+            "key b has an unsupported operator Near",
+            id="an operator of a later term",
+        ),
+        pytest.param(
+            waiting().selector(**{HOST: "n"}),
+            "using label kubernetes.io/hostname is not allowed as it might interfere",
+            id="selects a host",
+        ),
+        pytest.param(with_claims("p", "none"), 'persistentvolumeclaims "none" not found', id="no claim"),
+        pytest.param(
+            waiting().selector(**{"example.com/zone": "a"}),
+            'label "example.com/zone" does not have known values (typo of "topology.kubernetes.io/zone"?)',
+            id="a label that ends like a known one",
+        ),
+        pytest.param(
+            waiting().selector(**{"topology.kubernetes.io/zon": "a"}),
+            'label "topology.kubernetes.io/zon" does not have known values (typo of "topology.kubernetes.io/zone"?)',
+            id="a part of a known label",
+        ),
+        pytest.param(
+            waiting().selector(disk="ssd"), 'label "disk" does not have known values', id="a label like no other"
+        ),
+    ],
+)
+def test_pods_for_which_no_node_is_made(pod: PodBuilder, problem: str) -> None:
+    (line,) = decided([pool(), pod])
+    assert problem in line
+    assert ("typo" in line) is ("typo" in problem)
+
+
+# Nodes that exist
+
+
+def agent(cpu: str = "2") -> Any:
+    return {
+        "metadata": {"name": "agent", "namespace": "default", "uid": "ds"},
+        "spec": {"template": {"spec": make_pod("agent").requests(cpu=cpu).data["spec"]}},
+    }
+
+
+AGENT = owned(make_pod("agent-n").requests(cpu="2").on("n"), "DaemonSet", "agent", uid="ds", apiVersion="apps/v1")
+
+
+@pytest.mark.parametrize(
+    ("objects", "place"),
+    [
+        pytest.param([node("n"), waiting(cpu="4")], "n", id="the whole node"),
+        pytest.param([node("n"), waiting(cpu="4001m")], "", id="more than the node"),
+        pytest.param([node("n"), running("r", "n"), waiting(cpu="4")], "n", id="a pod without requests"),
+        pytest.param([node("n"), waiting("r").on("n"), waiting(cpu="3001m")], "", id="the room of a running pod"),
+        pytest.param([node("n"), waiting("r").on("n").phase("Failed"), waiting(cpu="4")], "n", id="a pod that has ended"),
+        pytest.param([node("n"), agent(), waiting()], "n", id="room beside a DaemonSet pod that is to come"),
+        pytest.param([node("n"), agent("3500m"), waiting()], "", id="no room beside it"),
+        pytest.param([node("n"), agent(), AGENT, waiting(cpu="2")], "n", id="a DaemonSet pod that runs counts once"),
+        pytest.param(
+            [node("n"), make_pod("r").requests(memory="17Gi").on("n"), waiting()], "", id="more memory is taken than there is"
+        ),
+        pytest.param([node("n").taint("t"), waiting()], "", id="a taint"),
+        pytest.param([node("n").taint("t"), waiting().toleration("t", "Exists")], "n", id="a taint that it tolerates"),
+        pytest.param([node("n").taint("t", effect="PreferNoSchedule"), waiting()], "", id="a mild taint counts, too"),
+        pytest.param([node("n").label("disk", "hdd"), waiting().selector(disk="ssd")], None, id="another label"),
+    ],
+)  # fmt: skip
+def test_when_a_node_that_exists_takes_a_pod(objects: list[Any], place: str | None) -> None:
+    given = [msgspec.convert(each, DaemonSet) if isinstance(each, dict) else each for each in objects]
+    # The type of new nodes is larger.
+    large = instance_type("large", capacity={"cpu": "9", "memory": "32Gi", "pods": "50"})
+    found = decided([pool(), *given], large)
+    assert found[0].startswith(f"{place or 'new general in any zone'}: p" if place is not None else "p: incompatible")
+
+
+def test_nodes_that_are_initialized_come_first() -> None:
+    objects = [pool(), *starting(labels=REGISTERED), node("z"), *(waiting(name, "4") for name in "abc")]
+    assert decided(objects) == ["z: a", "n: b", "new general in any zone: c"]
 
 
 # Nodes that start
@@ -280,12 +431,8 @@ def spreading(pod: PodBuilder, **fields: Any) -> PodBuilder:
 
 
 def near(pod: PodBuilder, app: str, kind: str = "podAffinity") -> PodBuilder:
-    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": app}}}
-    return pod.spec(affinity={kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
-
-
-def running(name: str, on: str, app: str = "web") -> PodBuilder:
-    return make_pod(name).uid(name).label("app", app).on(on)
+    rule = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": app}}}
+    return pod.spec(affinity={kind: {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}})
 
 
 def ssd(name: str, zone: str) -> NodeBuilder:
@@ -337,6 +484,57 @@ def test_rules_that_leave_different_domains() -> None:
     assert line == f"p: key {ZONE}, {ZONE} DoesNotExist not in {ZONE} In [a b]"
 
 
+ELSEWHERE = make_pod("r", "elsewhere").uid("r").label("app", "web").on("a")
+APART = "podAntiAffinity"
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        pytest.param({}, "a", id="its own namespace"),
+        pytest.param({"namespaces": ["elsewhere"]}, "b", id="another by name"),
+        pytest.param({"namespaceSelector": {}}, "b", id="all namespaces"),
+        pytest.param({"namespaceSelector": {"matchLabels": {"team": "x"}}}, "b", id="by label"),
+        pytest.param({"namespaceSelector": {"matchLabels": {"team": "y"}}}, "a", id="by another label"),
+        pytest.param(
+            {"namespaceSelector": {"matchLabels": {"team": "y"}}, "namespaces": ["elsewhere"]},
+            "b",
+            id="by label and name",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_inverse", [False, True], ids=["the pod's own rule", "the rule of the pod that runs"])
+def test_namespaces_of_anti_affinity(fields: dict[str, Any], place: str, is_inverse: bool) -> None:
+    """A pod of namespace elsewhere runs in zone a; one of the two wants to be apart from the other."""
+    namespaces = [
+        msgspec.convert({"metadata": {"name": name, "labels": {"team": team}}}, Namespace)
+        for name, team in (("default", "z"), ("elsewhere", "x"))
+    ]
+    runs, pod = ELSEWHERE, waiting()
+    if is_inverse:
+        runs, pod = make_pod("r").label("app", "web").on("a"), waiting()
+        runs.data["metadata"]["namespace"], pod.data["metadata"]["namespace"] = "default", "elsewhere"
+    owner = near(runs if is_inverse else pod, "web", APART)
+    owner.data["spec"]["affinity"][APART]["requiredDuringSchedulingIgnoredDuringExecution"][0].update(fields)
+    (line,) = decided([pool(), node("a").zone("a"), node("b").zone("b"), *namespaces, runs, pod])
+    assert line.startswith(f"{place}: ")
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        pytest.param([], "b", id="without keys"),
+        pytest.param(["version"], "a", id="by version"),
+        pytest.param(["none"], "b", id="a label that the pod lacks"),
+    ],
+)
+def test_match_label_keys_of_a_spread_constraint(keys: list[str], place: str) -> None:
+    """Zone a has a pod of another version."""
+    nodes = [node("a").zone("a"), node("b").zone("b")]
+    pod = spreading(waiting().label("version", "2"), matchLabelKeys=keys)
+    assert decided([pool(), *nodes, running("r", "a").label("version", "1"), pod]) == [f"{place}: p"]
+
+
 # Nodes that are being deleted
 
 
@@ -375,11 +573,6 @@ def test_which_pods_of_a_node_that_goes_need_another(pod: PodBuilder, moves: boo
 
 
 # Volumes on nodes that exist
-
-
-def with_claims(name: str, *claims: str) -> PodBuilder:
-    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
-    return waiting(name).spec(volumes=volumes)
 
 
 def bound(name: str, **affinity: list[str]) -> tuple[PersistentVolumeClaim, PersistentVolume]:
