@@ -189,7 +189,7 @@ class BlockingBudgets:
             if each.metadata.namespace == pod.metadata.namespace and selector.matches(pod.metadata.labels)
         ]
         if len(found) != 1:
-            return len(found) > 1
+            return bool(found)
         spec = found[0].spec
         if spec.unhealthy_pod_eviction_policy == "AlwaysAllow" and any(
             each.type == "Ready" and each.status == "False" for each in pod.status.conditions

@@ -87,7 +87,7 @@ class SharedColumns:
             scores = self.runtime.run_score((plugin,), state, pod, self.everywhere, normalizes=False)
             raw = scores.raw[plugin.name]
             low, high = int(raw.argmin()), int(raw.argmax())
-            found = keep_latest(self._fixed, key, FixedColumn(raw, raw.item(low), raw.item(high), low, high))
+            found = keep_latest(self._fixed, key, FixedColumn(raw, raw.item(low), raw.item(high), low, high), _KEPT)
         return found
 
     def sum_of_fixed(
@@ -110,7 +110,7 @@ class SharedColumns:
                     # Nodes beyond the extremes are not feasible: with them out of the way, the others score the same.
                     raw = raw.clip(low, high)
                 scores = runtime.run_score((plugin,), state, pod, self.everywhere, {name: raw})
-                normalized = keep_latest(self._normalized, key, scores.normalized[name])
+                normalized = keep_latest(self._normalized, key, scores.normalized[name], _KEPT)
             made.raw[name], made.normalized[name] = column.raw, normalized
             made.total += normalized * runtime.profile.weights[name]
         return made
@@ -135,10 +135,10 @@ class SharedColumns:
                 repaired[rows] = scores.raw[name]
             found.total[rows] = scores.total
             found.position = len(journal)
-        return keep_latest(self._following, key, found) if is_kept else found
+        return keep_latest(self._following, key, found, _KEPT) if is_kept else found
 
 
-def keep_latest(kept: OrderedDict[H, K], key: H, value: K, most: int = _KEPT) -> K:
+def keep_latest(kept: OrderedDict[H, K], key: H, value: K, most: int) -> K:
     """Keep the value among the latest of its kind, and return it."""
     kept[key] = value
     if len(kept) > most:

@@ -29,6 +29,7 @@ NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
         pytest.param("1h", "2026-01-01T00:00:00Z", False, id="at its end"),
         pytest.param("1h0m1s", "2026-01-01T00:00:00Z", True, id="a second before its end"),
         pytest.param("0s", "2026-01-01T01:00:00Z", False, id="zero"),
+        pytest.param("0s", None, False, id="zero, and has not started"),
         pytest.param("-5m", "2026-01-01T01:00:00Z", False, id="negative"),
         pytest.param("5m", None, True, id="has not started"),
         pytest.param("+-5m", None, False, id="two signs"),

@@ -18,7 +18,7 @@ from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.registry import RenderOptions, document_of
 from tests.builders import make_node, make_pod
 from tests.clusters import ZONES, nodes, pods
-from tests.harness import make_scheduler
+from tests.harness import make_scheduler, placed
 from tests.lanes import examples, sampled
 from tests.running import prepare
 from tests.test_conformance import CASES
@@ -63,6 +63,17 @@ def spread(app: str, when: str, key: str) -> Pod:
         "labelSelector": {"matchLabels": {"app": app}},
     }
     return make_pod("x").requests(cpu="100m").label(app=app).spec(topologySpreadConstraints=[rule]).obj()
+
+
+def test_a_score_that_was_skipped_may_count_for_the_next_pod() -> None:
+    """No pod prefers others when the first pod comes. Then one on node c prefers to be near pods like it."""
+    rule = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": HOST}
+    near = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": rule}]}
+    fan = make_pod("2-fan").selector(**{HOST: "c"}).spec(affinity={"podAffinity": near})
+    pods = [make_pod(name).label(app="x") for name in ("0", "1")] + [fan, make_pod("3").label(app="x")]
+    made = [make_node(name).obj() for name in "abcd"]
+    found = placed(make_scheduler(made, [pod.obj() for pod in pods]))
+    assert [found[f"default/{name}"] for name in ("0", "1", "2-fan", "3")] == ["a", "b", "c", "c"]
 
 
 @st.composite
