@@ -15,7 +15,7 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.depends import Depends
+from ksched_cli.framework.depends import Depends, On
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin, ReservePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
@@ -170,6 +170,55 @@ def test_a_fault_leaves_no_result_of_the_time_before_it(alike: bool, reuse: bool
     assert scheduler.schedule(2).result == "error"
     cluster.place(6, 0)
     assert scheduler.schedule(3).feasible.tolist() == [0, 2]
+
+
+class PickyPlugin(ScorePlugin[None]):
+    """Fails at one point if it gets the node that is closed."""
+
+    name = "PickyPlugin"
+    on: On = "node"
+    point = ""
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends(self.on, 0)
+
+    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        self._look("score", nodes)
+        return nodes.rows + 1
+
+    def normalize(self, state: None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        self._look("normalize", nodes)
+        return scores
+
+    def _look(self, point: str, nodes: NodeRows) -> None:
+        if point == self.point and "closed" in nodes.names:
+            raise RuntimeError("closed")
+
+
+@pytest.mark.parametrize("on", ["node", "usage", "pods on the node"])
+@pytest.mark.parametrize("point", ["score", "normalize"])
+def test_a_score_that_fails_on_a_node_that_is_not_feasible(on: On, point: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kube-scheduler scores feasible nodes only. Scores that are kept are those of all nodes."""
+    monkeypatch.setattr(PickyPlugin, "on", on)
+    monkeypatch.setattr(PickyPlugin, "point", point)
+    nodes = [make_node("a").obj(), make_node("b").obj(), make_node("closed").cordoned().obj()]
+    pods = [make_pod(f"p{row}").obj() for row in range(4)]
+    found = []
+    for reuse in (True, False):
+        options: dict[str, Any] = {"plugins": [PickyPlugin], "configuration": with_plugins("PickyPlugin")}
+        scheduler = make_scheduler(nodes, pods, reuse=reuse, **options)
+        decisions = [scheduler.schedule(row) for row in range(4)]
+        assert [each.result for each in decisions] == ["scheduled"] * 4
+        tables = [each.scores for each in decisions]
+        assert all(table is not None and table.raw["PickyPlugin"].tolist() == [1, 2] for table in tables)
+        found.append(
+            [
+                (each.row, table.totals.tolist())
+                for each, table in zip(decisions, tables, strict=True)
+                if table is not None
+            ]
+        )
+    assert found[0] == found[1]
 
 
 def test_reserve_is_called_for_every_pod_if_more_than_the_node_object_matters() -> None:
