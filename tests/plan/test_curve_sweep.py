@@ -8,10 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.errors import ConfigError, InputError, UsageError
 from ksched_cli.plan.results.outcomes import Curve, FirstFailure
-from ksched_cli.plan.sweep.curves import CurveSweepResult, CurveSweepSpec, mean_curve, read_curve_spec, read_seeds
+from ksched_cli.plan.sweep.curves import (
+    CurveSweep,
+    CurveSweepResult,
+    CurveSweepSpec,
+    RunError,
+    mean_curve,
+    read_curve_spec,
+    read_seeds,
+)
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.running import Ksched
@@ -322,3 +331,13 @@ def test_a_stored_document_has_its_page(command: list[str], tmp_path: Path, ksch
 
 def test_a_format_of_the_other_kind_of_sweep(command: list[str], ksched: Ksched) -> None:
     assert "-o csv: this sweep has table, wide, json" in ksched(*command, "-o", "csv", code=2).err
+
+
+def test_a_run_that_fails_makes_exit_code_1(
+    command: list[str], ksched: Ksched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = CurveSweep.result
+    failed = (RunError(at={"seed": 1}, error="a plugin failed"),)
+    monkeypatch.setattr(CurveSweep, "result", lambda self: replace(result(self), errors=failed))
+    assert "seed 1: a plugin failed" in ksched(*command, code=1).out
+    ksched(*command, "--exit-zero", code=0)

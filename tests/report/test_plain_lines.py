@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +18,9 @@ from ksched_cli.report.console import Column, Grid, make_console, wrapped_words
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.folding import brief_message
 from ksched_cli.report.sinks.lines import write_json_line, write_lines
+from tests.cli.transcripts import same_as_golden
+
+NINE = " ".join(["ab"] * 9)
 
 cells = st.text("ab é漢 \\x1b-", max_size=14)
 
@@ -152,3 +156,78 @@ def test_where_a_row_has_no_room_the_columns_that_do_not_fit_stand_before_the_te
         "shop/web-2  unschedulable",
         "    2 Insufficient cpu",
     ]
+
+
+def layouts() -> Iterator[tuple[str, Grid]]:
+    """Tables of every kind of column, with rows that take several lines where there is little room."""
+    why = "2 nodes lack cpu, 1 node has taint dedicated=gpu:NoSchedule and 3 nodes are cordoned"
+    pods = Grid(Column("POD"), Column("FIT", right=True), Column("ZONE", optional=True), Column("LOST", hides_zeros=True), Column("WHY", flows=True))  # fmt: skip
+    pods.add("shop/web-1", "12", "europe-west-1a", "0", why)
+    pods.add("shop/web-2", "3", "", "", "no room")
+    yield "one column flows, one is optional, one has zeros", pods
+    two = Grid(Column("NAME"), Column("MORE", flows=True), Column("WHY", flows=True), Column("LOST", hides_zeros=True))
+    two.add("a", "a short text", why, "0")
+    two.add("b", why, "a short text", "2")
+    two.add("c", "", "", "0")
+    yield "two columns flow", two
+    fixed = Grid(Column("NAME"), Column("FIRST"), Column("SECOND"), Column("N", right=True))
+    fixed.add("a-name-of-twenty-two-x", "another-name-of-twenty", "two\nlines", "1,000")
+    fixed.add("b", "c", "d", "7")
+    yield "no column flows", fixed
+    facts = Grid(Column(style="dim"), Column(flows=True))
+    facts.add("does", why)
+    facts.add("long", "a-word-of-more-than-forty-letters-which-has-no-room-in-a-narrow-line b c")
+    yield "without titles", facts
+    text = Grid(Column("WHY", flows=True), headers=False)
+    text.add(why)
+    yield "a text alone, without its title", text
+    yield "no rows", Grid(Column("A"), Column("B", hides_zeros=True), Column("C", flows=True))
+
+
+def test_tables_in_lines_of_each_width() -> None:
+    shown = [
+        f"--- {title}, {width} columns\n{printed(grid, width)}"
+        for title, grid in layouts()
+        for width in (110, 80, 64, 52, 40)
+    ]
+    same_as_golden("grids", "".join(shown), columns=110)
+
+
+@pytest.mark.parametrize(
+    ("width", "name", "words", "lines"),
+    [
+        pytest.param(84, 50, 11, ["{name}  {words}"], id="it just fits"),
+        pytest.param(83, 50, 11, ["{name}  ab ab ab ab ab ab ab ab ab ab", " " * 52 + "ab"], id="it does not fit"),
+        pytest.param(
+            80,
+            50,
+            25,
+            ["{name}  " + NINE, " " * 52 + NINE, " " * 52 + "ab ab ab ab ab ab ab"],
+            id="28 columns beside the name",
+        ),
+        pytest.param(79, 50, 25, ["{name}", "    {words}"], id="27 columns, and fewer lines below"),
+        pytest.param(79, 50, 14, ["{name}", "    {words}"], id="27 columns, and as many lines below"),
+        pytest.param(90, 60, 28, ["{name}", "    {words}"], id="half as many lines below"),
+    ],
+)
+def test_where_a_text_stands(width: int, name: int, words: int, lines: list[str]) -> None:
+    """A text stands beside a name of so many letters, or below it if that saves a third of the lines."""
+    grid = Grid(Column(), Column(flows=True))
+    grid.add("n" * name, " ".join(["ab"] * words))
+    texts = {"name": "n" * name, "words": " ".join(["ab"] * words)}
+    assert list(grid.plain_lines(make_console(width), width)) == [line.format(**texts) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (40, ["{a}  {b}", "    why why why", "{a}", "    why"]),
+        (39, ["{a}", "    {b}  why", "    why why", "{a}", "    why"]),
+    ],
+)
+def test_columns_that_stand_above_a_text(width: int, lines: list[str]) -> None:
+    """As many as fit; the others, unless they are empty or hide zeros, stand before the text."""
+    grid = Grid(Column(), Column(hides_zeros=True), Column(flows=True))
+    grid.add("a" * 10, "b" * 28, "why why why")
+    grid.add("a" * 10, "0" if width == 39 else "", "why")
+    assert list(grid.plain_lines(make_console(width), width)) == [line.format(a="a" * 10, b="b" * 28) for line in lines]
