@@ -329,6 +329,32 @@ def test_a_job_that_waits_for_its_own_pods_says_in_how_many_waves_it_runs(tmp_pa
         assert found.message.startswith(text)
 
 
+@pytest.mark.parametrize(
+    ("names", "code", "path"),
+    [
+        pytest.param(("a", "b"), "KS141", "spec.template.spec.resourceClaims[0]", id="all lack devices"),
+        pytest.param(("a", "none"), "KS143", "spec.template.spec.resourceClaims[1]", id="the second is missing"),
+    ],
+)
+def test_the_device_claim_that_decides(names: tuple[str, ...], code: str, path: str, tmp_path: Path) -> None:
+    requests = [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]
+    device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+    claims = [
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"devices": {"requests": requests}},
+        }
+        for name in "ab"
+    ]
+    references = [{"name": f"c{at}", "resourceClaimName": name} for at, name in enumerate(names)]
+    new = workload("Deployment", template(resourceClaims=references), replicas=1)
+    (own,) = checked(tmp_path, [*nodes("2"), device_class, *claims], new).workloads
+    (found,) = own.findings
+    assert (found.code, found.place.path) == (code, path)
+
+
 SPECIAL = make_node("special").label(disk="ssd").taint("dedicated").allocatable(cpu="8", example_com__gpu="1", pods="9")
 CLOSEST = [
     pytest.param({"nodeSelector": {"disk": "ssd"}}, "1", "KS107", id="the node that it asks for has a taint"),

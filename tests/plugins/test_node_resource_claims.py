@@ -281,6 +281,27 @@ def test_an_allocated_claim_counts_for_one_pod_of_a_node(users: int, reason: str
     assert refused(nodes, pod, held("c", "n1", "a"), running=running, gates="") == {}
 
 
+@pytest.mark.parametrize(
+    ("counted", "is_refused"),
+    [
+        pytest.param(["x"], False, id="another claim"),
+        pytest.param(["x", "c"], True, id="another claim, and this one"),
+        pytest.param([], False, id="none"),
+    ],
+)
+def test_pods_that_count_another_claim_do_not_matter(counted: list[str], is_refused: bool) -> None:
+    statuses = [{"resourceClaimName": name, "containers": ["main"], "resources": {"cpu": "1"}} for name in counted]
+    running = make_pod("r").uid("uid-r").on("n1").status(nodeAllocatableResourceClaimStatuses=statuses).obj()
+    found = refused([node()], claiming("p", "c").obj(), held("c", "n1", "a"), running=[running])
+    assert bool(found) is is_refused
+
+
+def test_a_node_that_is_full_takes_devices_that_stand_for_something_else() -> None:
+    objects = [make_claim("c", exactly()), on_node("n1", "a", **mapping(memory="1Gi"))]
+    running = [make_pod("r").on("n1").requests(cpu="5", ephemeral_storage="1Gi").obj()]
+    assert refused([node()], claiming("p", "c").obj(), *objects, running=running) == {}
+
+
 @pytest.mark.parametrize("claims", [("c", "d"), ("d", "c")], ids=["allocated first", "allocated last"])
 def test_sharing_is_refused_before_the_other_claims_are_searched_for(claims: tuple[str, ...]) -> None:
     running, pod = [counting("r", "n1", "c", cpu="1").obj()], claiming("p", *claims).obj()

@@ -213,8 +213,7 @@ class NodeResources:
         users = {
             info.uid
             for info in (infos[other] for other in self._cluster.usage.pods[row])
-            if info.pod.status.node_allocatable_resource_claim_statuses
-            and info.namespace == pod.namespace
+            if info.namespace == pod.namespace
             and any(
                 each.resource_claim_name == name for each in info.pod.status.node_allocatable_resource_claim_statuses
             )
