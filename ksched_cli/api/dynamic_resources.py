@@ -337,6 +337,6 @@ def _claim_spec(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _request(request: dict[str, Any]) -> dict[str, Any]:
     exactly = {key: each for key, each in request.items() if key in _OF_REQUEST}
-    if not exactly or request.get("firstAvailable") or "exactly" in request:
+    if not exactly:
         return request
     return {**{key: each for key, each in request.items() if key not in _OF_REQUEST}, "exactly": exactly}

@@ -56,7 +56,7 @@ def requests_over_pod_level(pod: Pod) -> list[str]:
     if pod.spec.resources is None or not pod.spec.resources.requests:
         return []
     parts = _pod_requests(pod, _NONE, use_status=False, pod_level=False, with_claims=True)
-    whole = _pod_requests(pod, _NONE, use_status=False, pod_level=True, with_claims=True)
+    whole = _pod_requests(pod, _NONE, use_status=False, pod_level=True)
     return sorted(name for name, amount in whole.items() if parts.get(name, amount) > amount)
 
 

@@ -65,6 +65,19 @@ def problems(document: Any) -> list[str]:
             ],
             id="a number or a percentage",
         ),
+        *(
+            pytest.param(
+                pod(spec={field: number}),
+                [f"f.json:3: Pod shop/a: spec.{field}: {number} is out of range: it takes more than {bits} bits"],
+                id=f"more than {bits} bits: {number}",
+            )
+            for field, number, bits in (
+                ("priority", 2**31, 32),
+                ("priority", -(2**31) - 1, 32),
+                ("terminationGracePeriodSeconds", 2**63, 64),
+                ("terminationGracePeriodSeconds", -(2**63) - 1, 64),
+            )
+        ),
         pytest.param(
             pod(spec={"priority": "x", "nodeName": 3, "containers": "none"}),
             [
@@ -245,6 +258,25 @@ def test_documents_of_other_tools(document: Any, stray: bool) -> None:
     assert is_stray(document) is stray
 
 
+@pytest.mark.parametrize(
+    ("document", "stray"),
+    [
+        pytest.param({"replicaCount": 2}, True, id="settings"),
+        pytest.param({"spec": {"replicas": 2}}, False, id="an object without a kind"),
+        pytest.param([1], True, id="a list"),
+        pytest.param([{"kind": "Pod"}], False, id="a list of objects"),
+        pytest.param(
+            {"apiVersion": "v1", "kind": "List", "items": [{"replicaCount": 2}]}, False, id="settings in a List"
+        ),
+        pytest.param({"apiVersion": "v1", "kind": "List", "items": [[1]]}, False, id="a list in a List"),
+    ],
+)
+def test_a_whole_document_of_another_tool_may_be_passed_over(document: Any, stray: bool) -> None:
+    for found in (*decode_json(json.dumps(document).encode()), *decode_plain(document)):
+        assert found.problems
+        assert found.stray is stray
+
+
 def test_a_mistake_in_a_map_of_maps() -> None:
     """msgspec does not name keys: the first entry that the message can be about is meant, and mistakes come one by one."""
 
@@ -259,6 +291,21 @@ def test_a_mistake_in_a_map_of_maps() -> None:
 
 class Strict(msgspec.Struct, forbid_unknown_fields=True):
     x: int = 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "steps"),
+    [
+        pytest.param(dict[str, list[int]], {"a": [1], "b": [1, None]}, ("b", 1), id="lists"),
+        pytest.param(
+            dict[str, dict[str, list[int]]], {"a": {"x": [1]}, "b": {"x": [1, "no"]}}, ("b", "x", 1), id="maps of lists"
+        ),
+        pytest.param(dict[str, Strict], {"a": {}, "b": {"x": 1}, "c": {"x": "no"}}, ("c", "x"), id="objects"),
+    ],
+)
+def test_the_entry_of_a_map_that_has_the_mistake(kind: Any, value: Any, steps: tuple[str | int, ...]) -> None:
+    _, mistakes = problems_in(value, kind)
+    assert mistakes[0][0] == steps
 
 
 def test_an_unknown_field_in_a_map_of_objects() -> None:

@@ -163,9 +163,12 @@ def test_quantities_of_the_status_and_of_overhead_are_stored_in_thousandths() ->
         "allocatedResources": {"cpu": "1100u"},
         "resources": {"requests": {"cpu": "2u"}},
     }
-    pod = defaulted({"overhead": {"cpu": "10u"}}, status=status)
+    whole = {"requests": {"cpu": "1.1m"}, "limits": {"cpu": "2.1m"}}
+    pod = defaulted({"overhead": {"cpu": "10u"}, "resources": whole}, status=status)
     (container_status,) = pod.status.container_statuses
     assert pod.spec.overhead == {"cpu": "1m"}
+    assert pod.spec.resources is not None
+    assert (pod.spec.resources.requests, pod.spec.resources.limits) == ({"cpu": "2m"}, {"cpu": "3m"})
     assert container_status.allocated_resources == {"cpu": "1m"}
     assert container_status.resources is not None
     assert container_status.resources.requests == {"cpu": "1m"}

@@ -2,12 +2,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import NodeAllocatableResourceClaimStatus, Pod
-from ksched_cli.api.pod_resources import nonzero_requests_of, requests_of, scoring_requests_of
+from ksched_cli.api.pod_resources import (
+    nonzero_requests_of,
+    requests_of,
+    requests_over_pod_level,
+    scoring_requests_of,
+)
 from ksched_cli.cluster.pod_info import PodInfo, ResourceIndex
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_pod
@@ -150,6 +156,40 @@ def test_pod_level_requests_that_are_resized() -> None:
     assert requests_of(pod.obj(), use_status=False)["cpu"] == 2000
 
 
+def held(name: str, allocated: str = "", actuated: str = "") -> dict[str, Any]:
+    """The status of a container."""
+    status: dict[str, Any] = {"name": name}
+    if allocated:
+        status["allocatedResources"] = {"cpu": allocated}
+    if actuated:
+        status["resources"] = {"requests": {"cpu": actuated}}
+    return status
+
+
+def test_since_1_37_the_status_of_a_pod_adds_what_its_spec_does_not_request() -> None:
+    actuated = {"requests": {"cpu": "3", "memory": "1Mi", "example.com/gpu": "1"}}
+    pod = make_pod().spec(resources={"requests": {"cpu": "2"}}).status(resources=actuated).obj()
+    found = [requests_of(pod, use_status=True, by_sums=by_sums) for by_sums in (False, True)]
+    assert found == [{"cpu": 3000}, {"cpu": 3000, "memory": MI}]
+
+
+TAKEN = {"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "c", "resources": {"cpu": "1", "memory": "1"}}]}
+WHOLE = make_pod().requests(cpu="1").spec(resources={"requests": {"cpu": "1"}}).doc()
+
+
+@pytest.mark.parametrize(
+    ("status", "over"),
+    [
+        pytest.param({}, [], id="as much as the pod"),
+        pytest.param(TAKEN, ["cpu"], id="a claim takes more"),
+        pytest.param({**TAKEN, "resources": {"requests": {"cpu": "9"}}}, ["cpu"], id="the pod had more before"),
+        pytest.param({"containerStatuses": [held("main", actuated="9")]}, [], id="a container had more before"),
+    ],
+)
+def test_what_containers_and_claims_need_beyond_the_pod(status: dict[str, Any], over: list[str]) -> None:
+    assert requests_over_pod_level(msgspec.convert({**WHOLE, "status": status}, Pod)) == over
+
+
 @given(st.lists(st.tuples(st.integers(0, 5000), st.booleans()), max_size=5), st.integers(0, 5000))
 def test_init_containers_never_lower_what_the_containers_ask(inits: list[tuple[int, bool]], milli: int) -> None:
     pod = make_pod().requests(cpu=f"{milli}m")
@@ -166,16 +206,6 @@ def test_init_containers_never_lower_what_the_containers_ask(inits: list[tuple[i
         default=0,
     )
     assert asked == max(stays, passes)
-
-
-def held(name: str, allocated: str = "", actuated: str = "") -> dict[str, Any]:
-    """The status of a container."""
-    status: dict[str, Any] = {"name": name}
-    if allocated:
-        status["allocatedResources"] = {"cpu": allocated}
-    if actuated:
-        status["resources"] = {"requests": {"cpu": actuated}}
-    return status
 
 
 def in_place(*spec: str, statuses: list[dict[str, Any]], **status: Any) -> Pod:

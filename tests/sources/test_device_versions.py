@@ -102,3 +102,39 @@ def test_without_the_gate_explain_names_the_claims_and_diff_shows_no_regression(
 )
 def test_what_cannot_be_moved_stays(kind: str, spec: dict[str, Any], expected: dict[str, Any]) -> None:
     assert as_v1(kind, {"kind": kind, "spec": spec})["spec"] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "expected"),
+    [
+        pytest.param(
+            "ResourceSlice",
+            {
+                "devices": [
+                    {
+                        "name": "d",
+                        "basic": {"attributes": {"a": {"int": 1}}, "capacity": {"m": "1", "n": {"value": "2"}}},
+                    }
+                ]
+            },
+            {
+                "devices": [
+                    {
+                        "name": "d",
+                        "attributes": {"a": {"int": 1}},
+                        "capacity": {"m": {"value": "1"}, "n": {"value": "2"}},
+                    }
+                ]
+            },
+            id="what a device has in basic",
+        ),
+        pytest.param(
+            "ResourceClaim",
+            {"devices": {"requests": [{"name": "r", "deviceClassName": "c", "count": 2}], "config": []}},
+            {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "count": 2}}], "config": []}},
+            id="what a request has by itself",
+        ),
+    ],
+)
+def test_what_moves(kind: str, spec: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert as_v1(kind, {"kind": kind, "spec": spec})["spec"] == expected

@@ -102,9 +102,20 @@ def test_a_must_gather(packed: Callable[[dict[str, str], Path], str], tmp_path: 
     assert "/timestamp.yaml) are not read: of a must-gather only objects are" in warning
 
 
-def test_a_broken_file_of_a_must_gather_is_a_mistake_where_objects_are(tmp_path: Path) -> None:
-    files = {**MUST_GATHER, "quay-io-1/namespaces/shop/apps/deployments.yaml": "kind: [\n"}
-    with pytest.raises(InputError, match=r"deployments\.yaml:2") as caught:
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param("kind: [\n", r"deployments\.yaml:2: broken YAML", id="broken"),
+        pytest.param(
+            "a: 1\n---\n" + yaml.safe_dump(node("n9")), r"deployments\.yaml:1: no kind", id="before an object"
+        ),
+    ],
+)
+def test_a_broken_file_of_a_must_gather_is_a_mistake_where_objects_are(
+    content: str, problem: str, tmp_path: Path
+) -> None:
+    files = {**MUST_GATHER, "quay-io-1/namespaces/shop/apps/deployments.yaml": content}
+    with pytest.raises(InputError, match=problem) as caught:
         load_dump([as_directory(files, tmp_path)])
     assert len(caught.value.problems) == 1
 
