@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.plan.reasons.rules import cause_of
 from ksched_cli.report.view.simulate import short_plugin
+from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod, write_list
 from tests.engine.extenders.service import Service
 
@@ -182,3 +184,20 @@ def test_settings_that_cannot_be_used(
     code, shown = simulate(tmp_path, capsys, extender, "--allow-extenders")
     assert code == 2
     assert message in shown
+
+
+def test_the_cause_is_the_reason_that_an_extender_has_for_most_nodes(tmp_path: Path) -> None:
+    """No filter of kube-scheduler rejects a node."""
+    answers = {"filter": {"nodenames": [], "failedNodes": {"a": "no key", "b": "no licence", "c": "no licence"}}}
+    nodes = [make_node(name).obj() for name in ("a", "b", "c")]
+    with Service(answers) as service:
+        config = configured(tmp_path / "config.json", {"urlPrefix": service.url, **JUDGE})
+        simulator = Simulator.load(*nodes, make_pod("p").obj(), config=config, allow_extenders=True)
+        scheduler = simulator.prepared().scheduler
+        (decision,) = scheduler.run(scheduler.enqueue())
+        cause = cause_of(scheduler, decision)
+    assert (cause.code.code, cause.plugin, [each.text for each in cause.reasons]) == (
+        "KS190",
+        service.url,
+        ["no licence"],
+    )

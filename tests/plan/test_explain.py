@@ -140,6 +140,40 @@ def spread(skew: int = 1) -> list[dict[str, Any]]:
             "Nodes with a single problem: 1 lacks cpu. All problems: all 2 nodes lack cpu, 1 is cordoned; closest is n1",
             id="all nodes",
         ),
+        pytest.param(
+            [
+                node("n1", cpu="1").cordoned(),
+                node("n2", cpu="1").taint("gpu"),
+                node("n3", cpu="1").taint("gpu").cordoned(),
+                make_pod("p").requests(cpu="2"),
+            ],
+            "Every node has 2 problems or more. The fewest: 1 is cordoned and lacks cpu, 1 has taint gpu:NoSchedule and lacks "
+            "cpu. All problems: all 3 nodes lack cpu, 2 are cordoned, 2 have taint gpu:NoSchedule; closest is n1, cordoned and short by 1 cpu.",
+            id="two problems of every node",
+        ),
+        pytest.param(
+            [
+                node("n1", cpu="1"),
+                node("n2").cordoned(),
+                node("n3").cordoned(),
+                node("n4").taint("gpu").cordoned(),
+                make_pod("p").requests(cpu="2"),
+            ],
+            "Nodes with a single problem: 2 are cordoned, 1 lacks cpu. All problems: 3 of 4 nodes are cordoned, 1 has taint",
+            id="a node that is too small when empty comes last",
+        ),
+        pytest.param(
+            [
+                node("n1"),
+                running("r", "n1", "3"),
+                node("n2").cordoned(),
+                node("n3").cordoned(),
+                node("n4").taint("gpu").cordoned(),
+                make_pod("p").requests(cpu="2"),
+            ],
+            "Nodes with a single problem: 1 lacks cpu, 2 are cordoned. All problems: 3 of 4 nodes are cordoned, 1 has taint",
+            id="a node that is full comes first",
+        ),
         pytest.param([make_pod("p")], "There are no nodes.", id="no nodes"),
         pytest.param(
             [node("n1"), make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,8 +12,9 @@ from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.plan.run.coverage import MissingKinds, job_gaps, with_manifest_gaps
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
-from tests.builders import PodBuilder, loaded_of, make_node, make_pod, owned
+from tests.builders import PodBuilder, loaded_of, make_node, make_pod, owned, write_list
 from tests.harness import make_scheduler
+from tests.package_source import PACKAGE
 
 CLAIM = {"name": "d", "persistentVolumeClaim": {"claimName": "c"}}
 TERM = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}]
@@ -110,6 +112,16 @@ def test_jobs_and_autoscalers_of_the_cluster() -> None:
     assert (
         "autoscalersNotModelled" not in Simulator.load(autoscaler("fixed", 2), make_node("n").doc()).simulate().coverage
     )
+
+
+def test_kinds_of_karpenter_are_read_and_others_are_not(tmp_path: Path) -> None:
+    demo = PACKAGE / "cli" / "demo_karpenter.yaml"
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "shop"}}
+    others = write_list(tmp_path / "others.json", secret)
+    found = Simulator.load(str(demo), others).simulate().coverage
+    assert found["notRead"] == {"v1/Secret": 1}
+    without = Simulator.load(str(demo), others, autoscaler="none").simulate().coverage
+    assert {"v1/Secret", "karpenter.sh/v1/NodePool"} <= without["notRead"].keys()
 
 
 def job(name: str, **spec: Any) -> dict[str, Any]:

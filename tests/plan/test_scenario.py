@@ -106,6 +106,22 @@ def test_to_survive_by_preemption_is_not_to_survive(tmp_path: Path) -> None:
     assert check.against[0].endswith("it would have to preempt default/low on b")
 
 
+def test_a_pod_that_waited_before_may_preempt(tmp_path: Path) -> None:
+    """`late` keeps away from `guard`, until the node of `guard` is lost. Only its victim has no place then."""
+    term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "guard"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    items = [
+        make_node("a").zone("z"),
+        make_node("b").zone("z"),
+        make_pod("guard").label(app="guard").requests(cpu="1").on("a").priority(100),
+        of_set("low", "4").on("b").priority(1),
+        make_pod("late").requests(cpu="2").priority(9).spec(affinity=apart),
+    ]
+    (check,) = checks_of(play(tmp_path, items, {"expect": {"survives": {"node": 1}}}))
+    assert [text.partition(":")[0] for text in check.against] == ["without a", "without b"]
+    assert all(text.partition(": ")[2].startswith("default/web-") for text in check.against)
+
+
 def test_what_one_step_has_placed_is_there_in_the_next(tmp_path: Path) -> None:
     items = [make_node("n"), make_pod("first").requests(cpu="3")]
     manifest = tmp_path / "second.json"
