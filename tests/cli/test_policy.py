@@ -136,6 +136,20 @@ def test_hpa_without_an_autoscaler_is_a_mistake(tmp_path: Path, capsys: pytest.C
     assert "scales Deployment default/w, which is not in the input" in capsys.readouterr().err
 
 
+def of_kind(kind: str, replicas: int = 3, **spec: Any) -> dict[str, Any]:
+    """A workload without pods. Fields of its pods may be among those of its spec."""
+    item = workload(replicas, 0)[0]
+    of_pods = {name: spec.pop(name) for name in ("priorityClassName",) if name in spec}
+    template = {**item["spec"]["template"], "spec": {**SPEC, **of_pods}}
+    return {**item, "kind": kind, "spec": {**item["spec"], "template": template, **spec}}
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": LABELS}, "spec": {**SPEC, "restartPolicy": "Never"}}
+    metadata = {"name": "w", "namespace": "default", "uid": "u"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template, **spec}}
+
+
 @pytest.mark.parametrize(
     ("items", "code", "text"),
     [
@@ -166,6 +180,46 @@ def test_hpa_without_an_autoscaler_is_a_mistake(tmp_path: Path, capsys: pytest.C
         ),
         pytest.param(
             workload(3, 0)[:1], 0, "Deployment default/w has no pods in the input: its controller creates 3", id="cut"
+        ),
+        pytest.param(
+            [of_kind("StatefulSet", podManagementPolicy="Parallel")],
+            0,
+            "default/w-0: scheduled on n, 1 of 1 nodes fit",
+            id="the first pod of a StatefulSet",
+        ),
+        pytest.param(
+            [of_kind("Deployment", replicas=0, priorityClassName="none")],
+            1,
+            "it wants none (spec.replicas is 0). This is what one would meet.",
+            id="0, and its pods are refused",
+        ),
+        pytest.param(
+            [of_kind("Deployment", replicas=0, priorityClassName="none")],
+            1,
+            "The API server would refuse it (Priority): no PriorityClass with name none was found",
+            id="why its pods are refused",
+        ),
+        pytest.param(
+            [of_kind("ReplicaSet", replicas=0)],
+            0,
+            "ReplicaSet default/w has no pods: it wants none (spec.replicas is 0). This is what one would meet.",
+            id="a ReplicaSet of 0",
+        ),
+        pytest.param([of_kind("StatefulSet", replicas=0)], 0, "default/w-0: scheduled on n", id="a StatefulSet of 0"),
+        pytest.param(
+            [job(suspend=True)], 0, "Job default/w has no pods: it is suspended (spec.suspend)", id="suspended"
+        ),
+        pytest.param(
+            [job(parallelism=0)],
+            0,
+            "Job default/w has no pods: it wants none (spec.parallelism is 0)",
+            id="parallelism",
+        ),
+        pytest.param(
+            [{**job(), "kind": "CronJob", "spec": {"schedule": "0 0 * * *", "jobTemplate": {"spec": job()["spec"]}}}],
+            0,
+            "CronJob default/w has no pods: it makes Jobs by its schedule, and none runs now",
+            id="a CronJob",
         ),
     ],
 )

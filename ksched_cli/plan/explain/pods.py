@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.object_facts import is_terminal, pod_key
-from ksched_cli.api.workloads import CronJob, Deployment, ReplicaSet
+from ksched_cli.api.workloads import CronJob, Deployment, Job, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity, top_owner
@@ -299,8 +299,11 @@ class _WithMissingPods(Edit, Struct, frozen=True):
 
     def apply(self, editor: Editor) -> None:
         item = find(editor.store, self.target, self.namespace)
-        if not self.wants_none:
-            editor.plane.controllers.sync_workload(item)
+        wanting = _with_one_pod(item) if self.wants_none else item
+        if wanting is not None:
+            if self.wants_none:
+                editor.api.update(wanting)
+            editor.plane.controllers.sync_workload(wanting)
             return
         owner = owner_reference(type(item).__name__, "", item.metadata)
         name = editor.api.successors.new_name(f"{item.metadata.name}-", item.metadata.namespace, identity_of(item))
@@ -309,6 +312,16 @@ class _WithMissingPods(Edit, Struct, frozen=True):
             editor.api.create(pod)
         except Refusal as refusal:
             editor.api.refused(item, pod, refusal)
+
+
+def _with_one_pod(item: Any) -> Any:
+    """The workload with one replica: its controller deletes a pod that the workload does not want. None for a workload
+    whose controller makes no pod in any case."""
+    if isinstance(item, Job):
+        return structs.replace(item, spec=structs.replace(item.spec, suspend=False, parallelism=1))
+    if getattr(item.spec, "replicas", None) != 0 or getattr(item.spec, "paused", False):
+        return None
+    return structs.replace(item, spec=structs.replace(item.spec, replicas=1))
 
 
 class MissingPods(Struct, frozen=True):
