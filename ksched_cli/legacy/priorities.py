@@ -15,7 +15,7 @@ from ksched_cli.api.core import Service
 from ksched_cli.api.selectors import EVERYTHING, Selector, selector_from_map
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.plugin_args import InterPodAffinityArgs, PodTopologySpreadArgs
+from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin, ScorePlugin
@@ -71,9 +71,6 @@ class InterPodAffinityPriority(Priority, InterPodAffinity):
     name = "InterPodAffinityPriority"
     column = "PodAffinity"
     summary = "Prefers nodes by preferred pod affinity and anti-affinity, the pod's own and that of running pods."
-
-    def __init__(self, args: Any, handle: Handle) -> None:
-        super().__init__(args or InterPodAffinityArgs(), handle)
 
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         worth = super().score(state, pod, nodes)

@@ -243,6 +243,38 @@ def test_the_share_is_of_the_nodes_that_could_be_helped_and_not_of_the_candidate
     assert only(scheduler).nominated_node == "n7"
 
 
+def test_a_node_whose_pods_matter_to_other_nodes_is_tried_alone() -> None:
+    """A pod on either node keeps the new one out of the whole zone: the eviction of one of them helps on no node."""
+    rule = {"labelSelector": {"matchLabels": {"app": "new"}}, "topologyKey": ZONE}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}}
+    made = [make_node(name).zone("x").obj() for name in "ab"]
+    running = [filler(f"on-{name}", name, cpu="1").spec(affinity=apart).obj() for name in "ab"]
+    decision = only(make_scheduler(made, [*running, wanted().label(app="new").obj()]))
+    assert decision.preemption is None
+    reason = "node(s) didn't satisfy existing pods anti-affinity rules."
+    assert decision.message.endswith(f"preemption: 0/2 nodes are available: 2 {reason}")
+
+
+def keeping_away(*apps: str) -> dict[str, Any]:
+    rules = [{"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": HOST} for app in apps]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": rules}}
+
+
+@pytest.mark.parametrize(
+    ("of_old", "of_new"),
+    [
+        pytest.param(("none", "new"), (), id="the victim keeps the pod away"),
+        pytest.param((), ("none", "old"), id="the pod keeps away from the victim"),
+    ],
+)
+def test_one_of_two_terms_of_anti_affinity_is_gone_with_the_victim(
+    of_old: tuple[str, ...], of_new: tuple[str, ...]
+) -> None:
+    old = filler("old", "n", cpu="1").label(app="old").spec(affinity=keeping_away(*of_old))
+    new = wanted().label(app="new").spec(affinity=keeping_away(*of_new))
+    assert only(make_scheduler([make_node("n").obj()], [old.obj(), new.obj()])).nominated_node == "n"
+
+
 def test_a_budget_with_a_broken_selector_protects_nobody_and_hides_no_other_budget() -> None:
     broken = budget("a", 0)
     broken.spec.selector = msgspec.convert({"matchExpressions": [{"key": "a", "operator": "?"}]}, LabelSelector)

@@ -66,6 +66,10 @@ def pod(requests: dict[str, str], limits: dict[str, str], *more: dict[str, str])
             pod({"cpu": "1", GPU: "1"}, {}, {GPU: "1"}), GPU, 1, None, 0, {}, id="each container keeps one device"
         ),
         pytest.param(
+            pod({"cpu": "1", GPU: "2"}, {}), GPU, 1, "from 2 to 1", 3.5, {FIRST + "requests/example.com~1gpu": "1"},
+            id="one of two devices",
+        ),
+        pytest.param(
             pod({"cpu": "2.0005"}, {}), "cpu", 501, "from 2001m to 501m", 3 + 1500 / 2001,
             {FIRST + "requests/cpu": "501m"}, id="a request is rounded up",
         ),

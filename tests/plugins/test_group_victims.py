@@ -72,6 +72,13 @@ def test_a_group_may_be_one_victim(mode: str, leaving: list[str]) -> None:
     assert found == (leaving, "waiting")
 
 
+@pytest.mark.parametrize(("priority", "leaving"), [(1, ["w1", "w2"]), (0, [])])
+def test_a_group_without_a_priority_has_the_lowest_that_is_not_negative(priority: int, leaving: list[str]) -> None:
+    pods = [running("w1", "n1", of="w"), running("w2", "n2", of="w"), *gang()]
+    weak = pod_group("w", min_count=None, priority=None, mode="PodGroup")
+    assert victims(pods, pod_group(priority=priority), weak)[0] == leaving
+
+
 def test_pods_that_never_preempt_hold_the_group_back() -> None:
     pods = [running("one", "n1"), running("other", "n2"), *gang()]
     pods[-1].spec.preemption_policy = "Never"

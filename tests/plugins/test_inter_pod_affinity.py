@@ -95,6 +95,12 @@ def rejected(names: tuple[str, ...], status: Any) -> dict[str, Any]:
             id="first of its group when others are outside the topology",
         ),
         pytest.param(
+            pod(app="db", near=[about(), about("kubernetes.io/hostname")]),
+            [pod("r", on="x", app="db")],
+            rejected(ALL, AFFINITY),
+            id="not first when another is in one of its topologies",
+        ),
+        pytest.param(
             pod(app="db", near=[about()]),
             [pod("r", on="b1", app="db")],
             rejected(("a1", "a2", "x"), AFFINITY),

@@ -132,6 +132,7 @@ def test_preferences_count_without_pre_score_too() -> None:
         pytest.param(
             [term(fields=(("metadata.name", "In", ["a"]),)), term(("x", "Exists", []))], None, id="an open term"
         ),
+        pytest.param([term(fields=(("metadata.name", "NotIn", ["a"]),))], None, id="all but one name"),
     ],
 )
 def test_pre_filter_narrows_to_named_nodes(terms: list[Any], names: set[str] | None) -> None:

@@ -248,6 +248,17 @@ def test_a_capacity_that_is_not_consumed_ends_the_cycle() -> None:
     assert used(cluster, "cpu") == 0
 
 
+def test_what_an_allocation_takes_is_given_back_with_the_reservation() -> None:
+    objects = [GPU, make_claim("c", exactly()), on_node("n1", "a", **mapping(cpu="1"))]
+    made = make_bench(DynamicResources, [node()], claiming("p", "c").obj(), objects=objects, gates=GATE)
+    state = made.state()
+    assert made.plugin.filter(state, made.pod, made.nodes()).passed.all()
+    assert made.plugin.reserve(state, made.pod, 0).ok
+    assert entries(made.cluster, "p") == {"c": {"cpu": "1"}}
+    made.plugin.unreserve(state, made.pod, 0)
+    assert entries(made.cluster, "p") == {}
+
+
 def test_devices_behind_an_extended_resource_are_used_by_no_container() -> None:
     pod = make_pod("p").uid("uid-p").requests(example_com__gpu="1").obj()
     made = make_bench(

@@ -16,11 +16,14 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
     UtilizationShapePoint,
 )
+from ksched_cli.framework.depends import Depends
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
 from tests.lanes import examples
+from tests.plugins.lib.devices.resources import make_class
 
 HOPELESS, MAYBE = "UnschedulableAndUnresolvable", "Unschedulable"
 
@@ -319,6 +322,38 @@ def test_scores_of_a_ratio_by_hand(cpu: str, memory: str, score: int) -> None:
     made_node = make_node("n").allocatable(cpu="4", memory="10000", pods=10).obj()
     pod = make_pod().requests(cpu=cpu, memory=memory).obj()
     assert make_bench(NodeResourcesFit, [made_node], pod, args=args).scores() == {"n": score}
+
+
+@pytest.mark.parametrize(
+    ("minor", "overhead", "score"),
+    [
+        pytest.param("1.27", {"cpu": "500m"}, 62, id="1.27: overhead counts as it is"),
+        pytest.param("1.26", {"cpu": "500m"}, 74, id="1.26: one core, added to thousandths"),
+        pytest.param("1.26", {"memory": "1"}, 75, id="1.26: overhead of memory alone"),
+    ],
+)
+def test_overhead_in_scores(minor: str, overhead: dict[str, str], score: int) -> None:
+    """The pod requests one core of four."""
+    pod = make_pod().requests(cpu="1", memory="1").spec(overhead=overhead).obj()
+    args = weighing("LeastAllocated", cpu=1)
+    made = make_bench(NodeResourcesFit, [node()], pod, args=args, current=RELEASES[minor])
+    assert made.scores() == {"n": score}
+
+
+@pytest.mark.parametrize(
+    ("weights", "everything"),
+    [
+        pytest.param({"cpu": 1, "memory": 1}, False, id="cpu and memory"),
+        pytest.param({"cpu": 1, "example_com__nic": 1}, False, id="a resource of a device plugin"),
+        pytest.param({"cpu": 1, "example_com__gpu": 1}, True, id="a resource that devices stand behind"),
+    ],
+)
+def test_what_the_answers_depend_on(weights: dict[str, int], everything: bool) -> None:
+    """Devices come and go without a placement on the node: pods with the same requests may get other scores."""
+    objects = [make_class("gpu", extendedResourceName="example.com/gpu")]
+    args = weighing("LeastAllocated", **weights)
+    made = make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="1").obj(), args=args, objects=objects)
+    assert (made.plugin.depends(made.pod) == Depends("usage")) is everything
 
 
 def test_a_device_that_is_asked_for_counts_by_its_weight() -> None:

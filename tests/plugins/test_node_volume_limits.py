@@ -99,6 +99,24 @@ def test_an_in_tree_disk_counts_where_its_driver_has_taken_over(
     assert made.statuses() == ({"n": EXCEEDED} if exceeded else {})
 
 
+@pytest.mark.parametrize(("migrated", "exceeded"), [(THIS, True), ("", False)], ids=["migrated", "not migrated"])
+def test_a_disk_that_the_pod_names_itself_counts_where_it_is_migrated(migrated: str, exceeded: bool) -> None:
+    disks = [{"name": name, "awsElasticBlockStore": {"volumeID": f"aws://z/{name}"}} for name in "ab"]
+    pod = with_volumes({"name": "scratch", "emptyDir": {}}, *disks)
+    objects = [csi_node("n", 1, EBS, migrated)]
+    made = make_bench(NodeVolumeLimits, [make_node("n").obj()], pod, objects=objects, current=RELEASES["1.26"])
+    assert made.statuses() == ({"n": EXCEEDED} if exceeded else {})
+
+
+@pytest.mark.parametrize(("minor", "exceeded"), [("1.31", True), ("1.32", False)])
+def test_up_to_1_31_the_node_could_announce_a_limit(minor: str, exceeded: bool) -> None:
+    nodes = [make_node("n").allocatable(**{"attachable-volumes-csi-csi.example": "1"}).obj(), make_node("m").obj()]
+    made = make_bench(
+        NodeVolumeLimits, nodes, with_claims("a", "b"), objects=[*CLAIMS, *VOLUMES], current=RELEASES[minor]
+    )
+    assert made.statuses() == ({"n": EXCEEDED} if exceeded else {})
+
+
 def test_a_missing_claim() -> None:
     assert bench(with_claims("zz"), []).statuses() == {
         "n": (

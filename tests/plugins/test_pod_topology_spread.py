@@ -263,6 +263,26 @@ def test_system_defaults_spread_what_belongs_together(pod: Any, objects: list[An
         assert isinstance(scores, Status)
 
 
+def test_a_node_without_a_zone_and_one_with_an_empty_zone_are_of_one_domain() -> None:
+    """Under the system's defaults: a pod on the first makes the second worse than a node of a zone."""
+    zone = "topology.kubernetes.io/zone"
+    nodes = [make_node("none").obj(), make_node("empty").label(zone, "").obj(), make_node("a").label(zone, "a").obj()]
+    service = convert(Service, "s", selector={"app": "web"})
+    there = [make_pod("r").label(app="web").on("none").obj()]
+    made = make_bench(PodTopologySpread, nodes, make_pod("new").label(app="web").obj(), there, objects=[service])
+    scores = made.scores(normalized=True)
+    assert not isinstance(scores, Status)
+    assert scores["empty"] < scores["a"]
+
+
+def test_where_all_nodes_lack_the_label_all_score_0() -> None:
+    constraint = {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+    labels = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    pod = make_pod("new").label(app="web").spec(topologySpreadConstraints=[{**constraint, **labels}]).obj()
+    made = make_bench(PodTopologySpread, [make_node(name).obj() for name in "ab"], pod)
+    assert made.scores(normalized=True) == {"a": 0, "b": 0}
+
+
 def test_list_defaults_are_the_profiles_own() -> None:
     args = PodTopologySpreadArgs(
         default_constraints=(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod, Service
 from ksched_cli.api.workloads import ReplicaSet
-from ksched_cli.config.plugin_args import NodeLabelArgs, ServiceAffinityArgs
+from ksched_cli.config.plugin_args import InterPodAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.legacy.earlier import NodeResourceLimits
 from ksched_cli.legacy.priorities import (
@@ -245,3 +245,20 @@ def test_limits_agree_with_the_plain_reading(run: list[int], first: list[int], s
     limit = max([sum(run), *first])
     want = {f"n{index}": int(0 < limit <= size) for index, size in enumerate(sizes)}
     assert make_bench(NodeResourceLimits, nodes, made.obj(), current=RELEASES["1.18"]).scores() == want
+
+
+@pytest.mark.parametrize(("weight", "scores"), [(1, {"a": 1, "b": 10}), (100, {"a": 10, "b": 1})])
+def test_required_affinity_of_running_pods_weighs_as_the_policy_says(weight: int, scores: dict[str, int]) -> None:
+    """A pod on a has to be near the new one, a pod on b prefers to be with weight 10."""
+    term = {"labelSelector": {"matchLabels": {"app": "new"}}, "topologyKey": "kubernetes.io/hostname"}
+    wishes = {
+        "a": {"requiredDuringSchedulingIgnoredDuringExecution": [term]},
+        "b": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 10, "podAffinityTerm": term}]},
+    }
+    running = [
+        make_pod(f"on-{name}").spec(affinity={"podAffinity": wish}).on(name).obj() for name, wish in wishes.items()
+    ]
+    nodes, pod = [make_node(name).obj() for name in (*wishes, "c")], make_pod("new").label(app="new").obj()
+    args = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
+    made = make_bench(NAMED["InterPodAffinityPriority"], nodes, pod, running, args=args, current=OLD)
+    assert made.scores() == {**scores, "c": 0}

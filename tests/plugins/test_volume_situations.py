@@ -162,6 +162,8 @@ def only_in(*wanted: tuple[str, str]) -> dict[str, Any]:
         pytest.param({**PD, **only_in((ZONE, "z"))}, {}, {ZONE: "z"}, None, True, id="no CSINode"),
         pytest.param({**PD, **only_in((BETA_ZONE, "z"), (BETA_REGION, "r"))}, {}, {GCE_ZONE: "z", REGION: "r"},
                      "kubernetes.io/gce-pd", True, id="beta labels"),
+        pytest.param({**PD, **only_in((ZONE, "z"), (BETA_REGION, "r"))}, {}, {GCE_ZONE: "z", BETA_REGION: "r"},
+                     "kubernetes.io/gce-pd", True, id="the beta label of a region beside a zone's of today"),
         pytest.param(PD, {ZONE: "y__z"}, {GCE_ZONE: "z"}, "kubernetes.io/gce-pd", True, id="by the volume's label"),
         pytest.param(PD, {BETA_ZONE: "y"}, {GCE_ZONE: "z"}, "kubernetes.io/gce-pd", False, id="another zone by label"),
         pytest.param({**PD, **only_in((REGION, "r"))}, {ZONE: "z"}, {GCE_ZONE: "z", REGION: "r"},
