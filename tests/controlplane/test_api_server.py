@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from ksched_cli.api.core import Namespace, ObjectMeta, Pod
+from ksched_cli.api.core import Namespace, ObjectMeta, OwnerReference, Pod
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.workloads import ResourceQuota, ResourceQuotaSpec
 from ksched_cli.controlplane.api_server import Refusal
@@ -68,6 +69,34 @@ def test_without_a_scheduler_every_copy_is_tried_beyond_one_that_is_refused() ->
     plane.run()
     assert len(plane.store.of(Pod)) == 2
     assert sum(map(len, plane.api.refusals.values())) == 3
+
+
+def test_a_workload_that_admission_refuses_is_a_warning() -> None:
+    plane = Plane(Store(loaded_of(quota(**{"count/replicasets.apps": "0"}))), places_everything=True)
+    apply_items(plane, [make("ReplicaSet", "web", replicas=1)])
+    (warning,) = plane.warnings
+    assert warning.startswith("ReplicaSet default/web is refused: exceeded quota: few")
+
+
+def test_a_pod_that_gets_another_owner_is_of_that_owner_only() -> None:
+    def owners(name: str) -> tuple[OwnerReference, ...]:
+        return (OwnerReference("Foo", name, "a.b/v1", name, True),)
+
+    pod = make_pod("p").on("node-1").obj()
+    pod.metadata.owner_references = owners("one")
+    plane = ControlPlane(*nodes(1), pod)
+    plane.api.update(replace(pod, metadata=replace(pod.metadata, owner_references=owners("two"))))
+    assert plane.store.pods_of_identity(("Foo", "default", "one")) == []
+    assert plane.store.pods_of_identity(("Foo", "default", "two")) == [plane.pod("p")]
+    assert plane.store.pods_on("node-1") == [plane.pod("p")]
+
+
+def test_the_owners_of_a_store_as_it_was() -> None:
+    owned = make(
+        "ReplicaSet", "web-1", metadata={"ownerReferences": [{"kind": "Deployment", "name": "web", "controller": True}]}
+    )
+    kept = Store(loaded_of(make("Deployment", "web"), owned)).kept()
+    assert kept.owners() == {("ReplicaSet", "default", "web-1"): ("Deployment", "default", "web")}
 
 
 def test_a_replica_set_that_a_quota_refuses_is_a_refusal_of_its_deployment() -> None:

@@ -292,6 +292,13 @@ def test_a_daemon_set_serves_each_node_once() -> None:
     assert ("node.kubernetes.io/not-ready", "NoExecute") in tolerated
 
 
+def test_a_daemon_pod_tolerates_for_ever_what_its_template_tolerates_for_a_while() -> None:
+    own = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+    made = make(workload("DaemonSet", template=template(tolerations=[own])), nodes=(make_node("n"),))
+    (pod,) = made.pods
+    assert [each.toleration_seconds for each in pod.spec.tolerations if each.key == own["key"]] == [None]
+
+
 def test_a_daemon_pod_keeps_what_it_prefers() -> None:
     preferred = [{"weight": 5, "preference": term(("disk", "Exists", []))}]
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}

@@ -98,6 +98,7 @@ def test_edits_are_made_in_the_order_of_a_command_line(tmp_path: Path) -> None:
         pytest.param("- expect: {}", ["4: steps[0].expect: nothing is expected"], id="no expectation"),
         pytest.param("- expect: {survives: {}}", ["4: steps[0].expect: nothing is expected"], id="an empty expectation"),
         pytest.param("- expect: {on: {pod/p: []}}", ["4: steps[0].expect.on[pod/p]: no node is named"], id="no nodes"),
+        pytest.param("- expect: {on: {pod/p: [], pod/q: []}}", ["4: steps[0].expect.on[pod/p]: no node is named", "4: steps[0].expect.on[pod/q]: no node is named"], id="no nodes of two pods"),
         pytest.param("- expect: {on: {pod/p: [a], pod/q: [a, 3]}}", ["4: steps[0].expect.on[pod/q][1]: expected a string, got a whole number"], id="the second of two"),
         pytest.param("-", ["4: steps[0]: expected an object, got null"], id="nothing"),
         pytest.param("- expect:", [], id="nothing expected"),

@@ -14,6 +14,7 @@ from ksched_cli.cli.main import EVERY, program_with
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator
 from ksched_cli.whatif import edits
+from ksched_cli.whatif.edits.lib.arguments import is_version_range
 from ksched_cli.whatif.edits.lib.edit import EditSpec, edit_specs, parse_arguments
 from ksched_cli.whatif.scenario import schema
 from tests.whatif.edit_stub import STUB, stub
@@ -31,6 +32,13 @@ def test_every_module_of_the_folder_declares_edits() -> None:
     made = {each for module in modules for each in vars(module).values() if isinstance(each, EditSpec)}
     assert len(made) == len(declared) >= 10
     assert len({spec.order for spec in edit_specs()}) == len(declared)
+
+
+@pytest.mark.parametrize(
+    ("text", "several"), [("1.33..1.36", True), ("1.33,1.34", True), ("1.33", False), ("1.33.4", False)]
+)
+def test_a_range_of_versions(text: str, several: bool) -> None:
+    assert is_version_range(text) == several
 
 
 @pytest.mark.parametrize("spec", SPECS)

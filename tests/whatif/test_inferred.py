@@ -43,6 +43,7 @@ def test_the_set_of_its_pods_alone(tmp_path: Path, other: dict[str, Any]) -> Non
     found = {each.metadata.name: each.spec.replicas for each in loaded.of(ReplicaSet)}
     assert "w-abc" in found
     assert len(found) == 2, "the set of the pods, and the one of the manifest"
+    assert [each for each in loaded.warnings if "add deployments,replicasets to the dump" in each]
 
 
 def test_no_set_without_pods_of_one(tmp_path: Path) -> None:

@@ -14,12 +14,15 @@ from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import PodTemplate, ReplicaSet
 from ksched_cli.cli.main import run
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.store import Store
 from ksched_cli.errors import InputError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.registry import RenderOptions, document_of
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.whatif.manifests import apply_manifests
 from tests.builders import make_node, make_pod
 from tests.running import prepare
 from tests.whatif.changing import with_manifests
@@ -323,6 +326,45 @@ def test_a_pod_template_is_kept_with_its_pod(tmp_path: Path) -> None:
     loaded, _ = applied(tmp_path, [NODE], item)
     assert [each.metadata.name for each in loaded.of(PodTemplate)] == ["t"]
     assert [name[:2] for name in pods(loaded)] == ["t-"]
+
+
+def pod_of(kind: str, owner: str) -> dict[str, Any]:
+    pod = make_pod("w-0").label("app", "w").label("pod-template-hash", "1").on("n").doc()
+    pod["metadata"]["ownerReferences"] = [{"kind": kind, "name": owner, "uid": "u", "controller": True}]
+    return pod
+
+
+OTHER_IMAGE: dict[str, Any] = {**TEMPLATE, "spec": {"containers": [{"name": "c", "image": "j"}]}}
+OF_A_SET = {"matchLabels": {"app": "w"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "has_pod", "spec", "rolled"),
+    [
+        pytest.param("Deployment", True, {}, True, id="Deployment"),
+        pytest.param("Deployment", False, {}, False, id="no pod runs"),
+        pytest.param("Deployment", True, {"paused": True}, False, id="paused"),
+        pytest.param("Deployment", True, {"template": TEMPLATE}, False, id="the same template"),
+        pytest.param("StatefulSet", True, {"serviceName": "w"}, True, id="StatefulSet"),
+        pytest.param(
+            "StatefulSet", True, {"serviceName": "w", "updateStrategy": {"type": "OnDelete"}}, False, id="on delete"
+        ),
+        pytest.param("DaemonSet", True, {}, True, id="DaemonSet"),
+        pytest.param("ReplicaSet", True, {}, False, id="a ReplicaSet replaces no pod"),
+    ],
+)
+def test_which_changes_of_a_template_replace_running_pods(
+    kind: str, has_pod: bool, spec: dict[str, Any], rolled: bool, tmp_path: Path
+) -> None:
+    replicas = {} if kind == "DaemonSet" else {"replicas": 1}
+    live = workload(kind, selector=OF_A_SET, **replicas, **{**spec, "template": TEMPLATE})
+    pod = pod_of(*(("ReplicaSet", "w-1") if kind == "Deployment" else (kind, "w")))
+    loaded = load_dump([write(tmp_path / "cluster.json", NODE, live, *([pod] if has_pod else []))])
+    manifest = workload(kind, selector=OF_A_SET, **replicas, **{"template": OTHER_IMAGE, **spec})
+    manifests = load_manifests([write(tmp_path / "m.json", manifest)])
+    plane = ControlPlane(Store(loaded), places_everything=True)
+    apply_manifests(plane, manifests)
+    assert len(plane.rolled_out) == rolled
 
 
 def test_a_namespace_that_is_not_there(tmp_path: Path) -> None:
