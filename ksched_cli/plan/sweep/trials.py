@@ -441,7 +441,7 @@ class Permutation:
 
     def __init__(self, size: int, seed: int) -> None:
         self._size = size
-        self._half = max((max(size - 1, 1).bit_length() + 1) // 2, 1)
+        self._half = (max(size - 1, 1).bit_length() + 1) // 2
         self._mask = (1 << self._half) - 1
         self._key = blake2b(str(seed).encode(), digest_size=16).digest()
 

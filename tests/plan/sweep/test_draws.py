@@ -34,6 +34,24 @@ def test_a_permutation_follows_its_seed_alone() -> None:
     assert all(0 <= number < 10**30 for number in first)
 
 
+@pytest.mark.parametrize(
+    ("size", "first"),
+    [
+        pytest.param(1, [0], id="1"),
+        pytest.param(2, [0, 1], id="2"),
+        pytest.param(5, [1, 4, 0, 3], id="5"),
+        pytest.param(300, [51, 72, 168, 261], id="300"),
+        pytest.param(10**12, [129070, 412562, 543980, 754293], id="10^12"),
+        pytest.param(2**130, [383812, 726045, 603513, 998912], id="2^130"),
+        pytest.param(2**1200, [106854, 248943, 784646, 934591], id="2^1200"),
+    ],
+)
+def test_a_seed_draws_the_same_sample_in_every_version(size: int, first: list[int]) -> None:
+    """Modulo a prime number, for some are long."""
+    order = Permutation(size, 1)
+    assert [order[number] % 1_000_003 for number in range(len(first))] == first
+
+
 def test_every_tenth_of_a_range_is_drawn_about_equally_often() -> None:
     order = Permutation(100_000, 3)
     counts = [0] * 10

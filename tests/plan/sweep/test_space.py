@@ -12,7 +12,7 @@ from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.plan.sweep.model import dimensions_of, read_edit_range, read_sweep, sweep_schema
 from ksched_cli.plan.sweep.trials import VariantSpace, variant_space
 from ksched_cli.sources.dump import load_dump
-from tests.builders import make_pod
+from tests.builders import make_node, make_pod
 from tests.plan.sweep.clusters import node
 
 HEAD = "apiVersion: ksched/v1\nkind: Sweep\n"
@@ -27,6 +27,33 @@ def space(nodes: int = 4, **words: Any) -> VariantSpace:
 def at(found: VariantSpace) -> list[dict[str, Any]]:
     variants = found
     return [variants[number].coordinates for number in range(len(found))]
+
+
+RACKS = {"rack": "aabbcc", "row": "aaabbb", "only": "xxxxxx", "host": "uvwxyz", "some": "aabb"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "hint"),
+    [
+        pytest.param(["rack"], "--fail label=rack has 3 values", id="groups of two"),
+        pytest.param(["rack", "row"], "--fail label=row has 2 values", id="the fewest groups"),
+        pytest.param(["only"], "", id="one group"),
+        pytest.param(["host"], "", id="a group for each node"),
+        pytest.param(["some"], "", id="a label of some nodes"),
+        pytest.param(["host", "some", "rack", "only"], "--fail label=rack has 3 values", id="others"),
+    ],
+)
+def test_a_label_that_divides_the_nodes_is_the_hint_where_they_have_no_zones(labels: list[str], hint: str) -> None:
+    items = [make_node(f"n{number}").doc() for number in range(6)]
+    for number, each in enumerate(items):
+        each["metadata"]["labels"] = {key: RACKS[key][number] for key in labels if number < len(RACKS[key])}
+    with pytest.raises(UsageError) as raised:
+        variant_space(read_sweep(None, {"fail": "zone"}), load_dump((), objects=items))
+    (problem,) = raised.value.problems
+    assert (problem.message, problem.hint) == (
+        "no node of the input has the label topology.kubernetes.io/zone",
+        hint,
+    )
 
 
 def test_dimensions_multiply_and_failures_vary_fastest() -> None:
@@ -96,7 +123,8 @@ def test_a_sample_that_is_larger_than_the_product_is_the_product() -> None:
         pytest.param({"kube_version": "1.x..1.30"}, "'1.x..1.30' is not a range of minors", id="no minors"),
         pytest.param({"kube_version": "1.36..1.99"}, "minors of 1.36..1.99 are not modelled", id="future minors"),
         pytest.param({"scale": "deployment/web=5..1"}, "--scale deployment/web=5..1: the range 5..1 is empty", id="empty"),
-        pytest.param({"scale": "deployment/web=5"}, "'deployment/web=5' has no range of numbers", id="no range"),
+        pytest.param({"scale": "deployment/web=5"}, "'deployment/web=5' has no range of numbers (write deployment/web=1..10)", id="no range"),
+        pytest.param({"scale": "deployment/web"}, "'deployment/web' has no range of numbers (write deployment/web=1..10)", id="no number"),
         pytest.param({"scale": "thing/web=1..5"}, "there is no kind thing", id="unknown kind"),
         pytest.param({"add_node": "cpu=4=0..200000"}, "has more than 100,000 numbers", id="long range"),
         pytest.param({"fail": "label=a b"}, "'a b' cannot be a label's key", id="no key of a label"),

@@ -14,6 +14,8 @@ import pytest
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.plan.sweep.run import RowStore, SweepExecution
 from ksched_cli.plan.sweep.statistics import VariantRow, decode_rows, encode_rows
+from ksched_cli.simulator import Simulator
+from tests.plan.sweep.clusters import cluster
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
 
@@ -85,6 +87,13 @@ def test_rows_of_another_cluster_are_refused(tmp_path: Path) -> None:
     simulator(3).sweep(fail="zone", out=str(tmp_path)).result()
     with pytest.raises(UsageError, match="the rows of another sweep: cluster differ"):
         simulator(4).sweep(fail="zone", out=str(tmp_path), resume=True).result()
+
+
+def test_rows_of_another_scheduler_are_refused(tmp_path: Path) -> None:
+    other = Simulator.load(cluster(3, pending=2), kube_version="1.34")
+    simulator(3).sweep(fail="zone", out=str(tmp_path)).result()
+    with pytest.raises(UsageError, match="the rows of another sweep: cluster differ"):
+        other.sweep(fail="zone", out=str(tmp_path), resume=True).result()
 
 
 def test_rows_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,15 @@ def test_a_weight_of_a_grid_leaves_the_other_plugins_as_they_are(
     assert point.configuration["profiles"][0]["plugins"]["score"] == {"enabled": enabled, "disabled": disabled}
 
 
+def test_as_many_combinations_as_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ksched_cli.plan.sweep.model.MOST_POINTS", 6)
+    words = {"strategies": ["LeastAllocated", "MostAllocated"], "weights": {"NodeResourcesFit": [0, 1, 7]}}
+    assert len(Simulator.load(ITEMS).sweep(grid=words)) == 6
+    words["weights"] = {"NodeResourcesFit": [0, 1, 7, 8]}
+    with pytest.raises(KschedError, match="the grid has 8 combinations, and at most 6 are tried"):
+        Simulator.load(ITEMS).sweep(grid=words)
+
+
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
@@ -200,12 +209,15 @@ def test_the_rows_of_a_variant_do_not_depend_on_those_before_it() -> None:
 
 
 def test_a_variant_that_raises_is_a_row_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ksched_cli.plan.scenario import remove_nodes
     from ksched_cli.plan.sweep.trials import VariantRun
 
     end_of = VariantRun.end
 
     def end(run: VariantRun, variant: Any, **more: Any) -> VariantEnd:
         if variant.number == 2:
+            # What the variant has changed so far is not in the next one.
+            remove_nodes(run.world, variant.failing)
             raise ZeroDivisionError("of the third variant")
         return end_of(run, variant, **more)
 
