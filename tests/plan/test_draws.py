@@ -143,7 +143,7 @@ def ended(*pods: tuple[str, str], draws: tuple[Draw, ...] = ()) -> WorldResult:
 
 
 FITS, FAILS, GONE = ("web", "scheduled"), ("web", "unschedulable"), ("web", "gone")
-OTHER = ("api", "scheduled")
+OTHER, NEVER = ("api", "scheduled"), ("api", "unschedulable")
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,7 @@ OTHER = ("api", "scheduled")
         pytest.param([FITS, OTHER], [[FITS, OTHER]], Orders(2, 2), {}, [DELETION], id="alike"),
         pytest.param([FITS, OTHER], [[FAILS, OTHER]], Orders(2, 1), {"web": Orders(2, 1)}, [DELETION, NODE], id="one order fails"),
         pytest.param([FAILS, OTHER], [[FITS, OTHER], [FITS, ("api", "unschedulable")]], Orders(3, 1), {"api": Orders(3, 2), "web": Orders(3, 2)}, [DELETION, NODE], id="each order but one fails"),
+        pytest.param([FAILS, NEVER], [[FITS, NEVER]], Orders(2, 0), {"web": Orders(2, 1)}, [DELETION, NODE], id="another one fails in every order"),
         pytest.param([FAILS, FAILS], [[FAILS, FITS]], Orders(2, 0), {"web": Orders(2, 0)}, [DELETION, NODE], id="fewer fail in another order"),
         pytest.param([FITS, OTHER], [[FITS, GONE, OTHER]], Orders(2, 2), {"web": Orders(2, 2)}, [DELETION, NODE], id="a pod is preempted in one order"),
     ],

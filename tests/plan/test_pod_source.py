@@ -80,6 +80,31 @@ def test_the_template_is_patched_and_pods_that_do_not_follow_it_are_deleted(
     assert source.template_pod.spec.containers[0].image == "registry.local/app:v1"
 
 
+@pytest.mark.parametrize(
+    ("priority", "dropped"),
+    [
+        pytest.param({}, [], id="the template names a class only"),
+        pytest.param({"priority": 3}, ["priority"], id="the template has the priority, too"),
+        pytest.param(
+            {"priority": 0, "preemptionPolicy": "Never"}, ["priority", "preemptionPolicy"], id="and the policy"
+        ),
+    ],
+)
+def test_a_template_names_the_class_of_a_priority(priority: dict[str, Any], dropped: list[str]) -> None:
+    """Admission sets the value and the policy by the class."""
+    of_pod = msgspec.convert(make_workload("ReplicaSet", pod=priority), workloads.ReplicaSet)
+    of_pod.metadata.namespace = "default"
+    given = {"priorityClassName": "high", "priority": 9, "preemptionPolicy": "PreemptLowerPriority"}
+    operations = [*(add(value, "spec", name) for name, value in given.items()), add("x", "spec", "schedulerName")]
+    found = source_of("ReplicaSet", of_pod).operations(operations)
+    path = ("spec", "template", "spec")
+    assert list(found) == [
+        add("high", *path, "priorityClassName"),
+        *(drop(*path, name) for name in dropped),
+        add("x", *path, "schedulerName"),
+    ]
+
+
 JOB = item("Job", owner="CronJob/night", labels=UID_LABELS, backoffLimit=2)
 
 

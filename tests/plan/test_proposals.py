@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.core import ObjectMeta, Taint
+from ksched_cli.api.core import Namespace, ObjectMeta, Taint
 from ksched_cli.api.json_patch import add, drop
 from ksched_cli.api.workloads import Deployment, PriorityClass, ReplicaSet
 from ksched_cli.plan.explain.pods import find_subject
@@ -230,6 +230,7 @@ def priority_class(name: str, value: int, policy: str = "PreemptLowerPriority") 
     return PriorityClass(metadata=ObjectMeta(name=name), value=value, preemption_policy=policy)
 
 
+ENDING = Namespace(metadata=ObjectMeta(name="default", deletion_timestamp="2026-01-01T09:00:00Z"))
 FULL = [node("n"), make_pod("r").requests(cpu="4").on("n").priority(100)]
 
 
@@ -262,6 +263,19 @@ def test_priority_classes(classes: list[tuple[str, int]], policy: str, texts: di
         pytest.param([node("n").taint(CONTROL_PLANE), node("m").cordoned(), make_pod("p")], {"uncordon m": 1}, id="a control plane beside a worker"),
         pytest.param([node("n").taint(CONTROL_PLANE), make_pod("p")], {f"tolerate taint {CONTROL_PLANE}:NoSchedule": 0.8}, id="a control plane only"),
         pytest.param([node("n").cordoned().taint("gpu"), make_pod("p").selector(disk="ssd").host_port(80), make_pod("r").host_port(80).on("n")], {}, id="three changes are no small fix"),
+        pytest.param([node("n").cordoned(), make_pod("p").terminating()], {}, id="a pod that is being deleted"),
+        pytest.param([node("n").cordoned(), make_pod("p"), ENDING], {}, id="a namespace that is being deleted"),
+        pytest.param([node("n").cordoned(), make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])], {}, id="a claim that is not there"),
+        pytest.param([node("n").label("disk-type", "ssd"), make_pod("p").selector(disktype="ssd")], {"select by label disk-type and not disktype": 0.5, "leave disktype=ssd out of the node selector": 4}, id="a typing error"),
+        pytest.param([node("n").taint("gpu"), make_pod("p")], {"tolerate taint gpu:NoSchedule": 0.8, "take taint gpu:NoSchedule off n": 5}, id="a taint of one node"),
+        pytest.param([node("n").taint("gpu"), node("m").taint("gpu"), make_pod("p")], {"tolerate taint gpu:NoSchedule": 0.8}, id="a taint of two nodes"),
+        pytest.param([node("n").taint("gpu"), node("m").taint(NOT_READY), make_pod("p")], {"tolerate taint gpu:NoSchedule": 6.5, "take taint gpu:NoSchedule off n": 5}, id="a taint beside a node that is not ready yet"),
+        pytest.param([node("n").cordoned().taint("gpu"), make_pod("p")], {"uncordon n and tolerate taint gpu:NoSchedule": 1.8, "uncordon n and take taint gpu:NoSchedule off n": 6}, id="two changes"),
+        pytest.param([*FULL, make_pod("p").requests(cpu="3").priority(5), priority_class("top", 200)], {"give it priority class top (200)": 6}, id="a class where a node is full"),
+        pytest.param([*FULL, node("m", "1"), make_pod("p").requests(cpu="3").priority(5), priority_class("top", 200)], {"lower the cpu request from 3 to 1": 3.666667, "give it priority class top (200)": 6}, id="a class where one of two nodes is full"),
+        pytest.param([node("m", "1"), make_pod("p").requests(cpu="3").priority(5), priority_class("top", 200)], {"lower the cpu request from 3 to 1": 3.666667}, id="no class where the node is too small"),
+        pytest.param([FULL[0], FULL[1], make_pod("p").requests(cpu="3").selector(disk="ssd"), priority_class("top", 200)], {}, id="no class where more is wrong with the node"),
+        pytest.param([node("n"), make_pod("r").requests(cpu="4").on("n"), make_pod("p").requests(cpu="3").priority(5).spec(preemptionPolicy="Never")], {"let it preempt: do without preemptionPolicy Never": 5.9}, id="a policy"),
     ],
 )  # fmt: skip
 def test_what_is_thought_of(items: list[Any], texts: dict[str, float]) -> None:
