@@ -64,13 +64,13 @@ def complete(words: Sequence[str], root: Any) -> Completion:
     if option is not None:
         return _of_value(option, typed, prefix, current)
     if current.startswith("-"):
-        found = [(name, each.help or "") for name, each in _options(command).items()]
+        found = [(name, each.help) for name, each in _options(command).items()]
         found += [("-h", _SHOWS_HELP), ("--help", _SHOWS_HELP)]
         return Completion(
             tuple(f"{name}\t{short_text(text)}" for name, text in found if _is_whole(name, current)), NO_FILES
         )
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    found = [(name, each.short_help or each.help or "") for name, each in getattr(command, "commands", {}).items()]
+    found = [(name, each.short_help) for name, each in getattr(command, "commands", {}).items()]
     found += [(value, "") for each in arguments for value in choices_of(each)]
     found += [(name, "") for each in arguments for name in _names(kind_of(each), typed, current)]
     directive = FILES if any(map(_is_file, arguments)) else NO_FILES
@@ -115,7 +115,7 @@ def _of_value(option: Any, typed: _Typed, prefix: str, current: str) -> Completi
     values = [*choices_of(option), *_names(kind_of(option), typed, current, counted="--scale" in option.opts)]
     found = [each for each in values if each.startswith(current)]
     directive = FILES if _is_file(option) else NO_SPACE if found and found[0].endswith("=") else NO_FILES
-    return Completion(tuple(f"{prefix}{each}\t{short_text(option.help or '')}" for each in found), directive)
+    return Completion(tuple(f"{prefix}{each}\t{short_text(option.help)}" for each in found), directive)
 
 
 def kind_of(param: Any) -> str:

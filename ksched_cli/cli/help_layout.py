@@ -67,7 +67,7 @@ def terminal_width() -> int:
 
 
 def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
-    examples, (first, *notes) = _examples(f"{command.help or ''}\n\n{command.epilog or ''}")
+    examples, (first, *notes) = _examples(f"{command.help}\n\n{command.epilog or ''}")
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     commands = getattr(command, "commands", {})
     usage = [_usage_of(each) for each in arguments]
@@ -84,11 +84,11 @@ def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
     if arguments:
         yield from ("", "Arguments:")
         for each in arguments:
-            yield from _described(each.metavar or each.name.upper(), each.help or "", width)
+            yield from _described(each.metavar or each.name.upper(), each.help, width)
     if commands:
         yield from ("", "Commands:")
         for name, each in commands.items():
-            yield from _described(name, each.short_help or "", width)
+            yield from _described(name, each.short_help, width)
     for panel in PANELS:
         yield from _panel(panel, [*_of_panel(command.params, panel)], context, width)
     for note in notes:
@@ -135,7 +135,7 @@ def _panel(title: str, options: Sequence[Any], context: Any, width: int) -> Iter
     yield from ("", f"{title}:")
     for each in options:
         if each not in rare:
-            left, text, choices = option_names(each), short_text(each.help or ""), ", ".join(choices_of(each))
+            left, text, choices = option_names(each), short_text(each.help), ", ".join(choices_of(each))
             if choices and len(left) > _NAMES - 2:
                 left, text = (
                     option_names(each, short=True),
@@ -152,7 +152,7 @@ def option_names(option: Any, *, short: bool = False) -> str:
     names = ", ".join(option.opts) + "".join(f" / {each}" for each in option.secondary_opts)
     choices = choices_of(option)
     values = "" if short and choices else "|".join(choices) or "N"
-    return names if getattr(option, "is_flag", False) else f"{names} {option.metavar or values}".rstrip()
+    return names if option.is_flag else f"{names} {option.metavar or values}".rstrip()
 
 
 def _long(names: Sequence[str]) -> list[str]:
@@ -167,7 +167,7 @@ def _described(names: str, text: str, width: int) -> Iterator[str]:
         yield f"  {names}"
         yield from (indent + each for each in lines)
         return
-    yield f"  {names:<{_NAMES}}{lines[0] if lines else ''}".rstrip()
+    yield f"  {names:<{_NAMES}}{lines[0]}"
     yield from (indent + each for each in lines[1:])
 
 
@@ -184,7 +184,7 @@ def all_options(commands: dict[str, Any], width: int) -> Iterator[str]:
     for name, command in commands.items():
         for option in command.params:
             if option.param_type_name == "option":
-                key = (option_names(option), option.help or "")
+                key = (option_names(option), option.help)
                 users.setdefault(key, []).append(name)
                 found[key] = option
     for panel in PANELS[1:]:

@@ -42,9 +42,7 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=_ESCAPES)
 
 
-def _escape(problem: UnicodeError) -> tuple[str, int]:
-    if not isinstance(problem, UnicodeEncodeError):
-        raise problem
+def _escape(problem: Any) -> tuple[str, int]:
     return json.dumps(problem.object[problem.start : problem.end])[1:-1], problem.end
 
 
