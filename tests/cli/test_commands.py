@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.cli.streams import complain
 from ksched_cli.cli.sweep import _kept
 from ksched_cli.errors import Terminated, UsageError
 from ksched_cli.framework.interfaces import ScorePlugin
@@ -279,6 +280,23 @@ def test_an_output_that_cannot_be_written(
     if not abandoned:
         with pytest.raises(OSError, match="N"):
             ksched("version")
+
+
+def test_a_line_on_a_terminal_is_broken_between_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "a-name-with-more-letters-than-forty-which-is-one-word"
+    complain(f"one two three four five six seven eight nine {long} ten")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    complain(f"one two three four five six seven eight nine {long} ten")
+    assert capsys.readouterr().err.splitlines() == [
+        f"ksched: one two three four five six seven eight nine {long} ten",
+        "ksched: one two three four five six",
+        "    seven eight nine",
+        f"    {long}",
+        "    ten",
+    ]
 
 
 def test_stdin(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,12 @@ def test_the_pager_starts_with_the_first_text(tmp_path: Path, monkeypatch: pytes
         assert sys.stdout.getvalue() == "before"  # type: ignore[attr-defined]  # everything else is the terminal's
         sys.stdout.write("one\n")
         sys.stdout.flush()
+        until = time.monotonic() + 30
+        while not (out.exists() and "one" in out.read_text()) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert out.read_text() == "FRX\none\n"
         sys.stdout.write("two\n")
     assert (begun, sys.stdout) == ([1], terminal)
+    # While the person read, it was for the pager.
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert out.read_text() == "FRX\none\ntwo\n"

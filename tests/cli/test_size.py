@@ -59,7 +59,9 @@ def test_a_catalog_of_the_cluster_can_be_bought_from(tmp_path: Path, capsys: pyt
 
 
 def test_the_schema_is_printed(ksched: Ksched) -> None:
-    assert json.loads(ksched("size", "schema", code=0).out)["title"].startswith("A catalog")
+    text = ksched("size", "schema", code=0).out
+    assert json.loads(text)["title"].startswith("A catalog")
+    assert text.startswith('{\n  "')
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -53,6 +54,26 @@ def test_no_file_is_replaced_if_one_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write"):
         write_files([OutputFile(str(tmp_path / "one"), b"new"), OutputFile(str(tmp_path / "no" / "two"), b"")])
     assert (tmp_path / "one").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        pytest.param(OSError(28, "No Space"), "cannot write {out}: no space", id="the file"),
+        pytest.param(
+            OSError(18, "Another Device", "a", None, "b"), "cannot write b: another device", id="its new name"
+        ),
+        pytest.param(OSError("No Reason"), "cannot write {out}: no reason", id="without a number"),
+    ],
+)
+def test_why_a_file_cannot_be_written(
+    problem: OSError, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = str(tmp_path / "out")
+    monkeypatch.setattr(os, "replace", Mock(side_effect=problem))
+    with pytest.raises(UsageError) as raised:
+        write_files([OutputFile(out, b"new")])
+    assert str(raised.value) == message.format(out=out)
 
 
 def test_modes_and_links_are_kept(tmp_path: Path) -> None:

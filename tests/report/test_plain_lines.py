@@ -231,3 +231,16 @@ def test_columns_that_stand_above_a_text(width: int, lines: list[str]) -> None:
     grid.add("a" * 10, "b" * 28, "why why why")
     grid.add("a" * 10, "0" if width == 39 else "", "why")
     assert list(grid.plain_lines(make_console(width), width)) == [line.format(a="a" * 10, b="b" * 28) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("letters", "lines"),
+    [
+        pytest.param(36, ["name", "    {word}", "    and more"], id="a line below has room for it"),
+        pytest.param(37, [f"name  {'w' * 34}", "      www and more"], id="no line has room for it"),
+    ],
+)
+def test_a_long_word_is_whole_if_a_line_has_room_for_it(letters: int, lines: list[str]) -> None:
+    grid = Grid(Column(), Column(flows=True))
+    grid.add("name", f"{'w' * letters} and more")
+    assert list(grid.plain_lines(make_console(40), 40)) == [line.format(word="w" * letters) for line in lines]
