@@ -136,10 +136,15 @@ class TestEarlyStops:
 
     def test_sampling_looks_at_a_part(self) -> None:
         nodes = [make_node(f"n{index:03}").obj() for index in range(250)]
-        pods = [make_pod("p").obj(), make_pod("q").obj()]
-        first, second = decide(make_scheduler(nodes, pods, sampling=True)).values()
+        pods = [make_pod(name).obj() for name in "pqr"]
+        first, second, third = decide(make_scheduler(nodes, pods, sampling=True)).values()
         assert (len(first.feasible), len(second.feasible)) == (120, 120)
         assert second.feasible[0] == first.feasible[-1] + 1
+        # The third search goes on at the first node when it has come to the last.
+        table = third.scores
+        assert table is not None
+        assert table.rows[0] > table.rows[-1]
+        assert table.indexes_of(table.rows[[0, 60, 119]]).tolist() == [0, 60, 119]
 
     @pytest.mark.parametrize(
         ("percentage", "nodes", "expected"),
@@ -343,6 +348,10 @@ class _NarrowsElsewhere(_Narrows):
     names = frozenset({"b"})
 
 
+class _NarrowsAgain(_NarrowsElsewhere):
+    name = "NarrowsAgain"
+
+
 class _Rejects(PreFilterPlugin[None]):
     name = "Rejects"
 
@@ -387,6 +396,12 @@ NOTHING_TO_DO = "no new claims to deallocate, preemption: 0/2 nodes are availabl
             "0/2 nodes are available: node(s) didn't satisfy plugin(s) [Narrows NarrowsElsewhere] simultaneously.",
             {"Narrows", "NarrowsElsewhere"},
             id="no node in common",
+        ),
+        pytest.param(
+            [_Narrows, _NarrowsElsewhere, _NarrowsAgain],
+            "0/2 nodes are available: node(s) didn't satisfy plugin(s) [Narrows NarrowsElsewhere] simultaneously.",
+            {"Narrows", "NarrowsElsewhere"},
+            id="no node in common, before the last is asked",
         ),
         pytest.param([_Rejects], "0/2 nodes are available: never. no new", {"Rejects"}, id="final"),
         pytest.param(

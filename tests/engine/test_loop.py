@@ -216,6 +216,32 @@ def test_a_pod_waits_until_all_plugins_allow_it(allowing: list[str], deadline: f
     assert held.reject("Short", "too late") is False
 
 
+@pytest.mark.parametrize(
+    ("change", "result", "message", "reason"),
+    [
+        pytest.param("", "unschedulable", "0/1 nodes are available: 1 no.", "node(s) were unschedulable", id="nothing"),
+        pytest.param("add", "unschedulable", "0/1 nodes are available: 1 no.", "", id="a node comes"),
+        pytest.param("delete", "error", 'node "n" not found', "", id="its node goes"),
+    ],
+)
+def test_what_is_known_of_the_nodes_when_the_wait_is_over(change: str, result: str, message: str, reason: str) -> None:
+    """Reasons of the nodes are about rows: they are dropped when nodes have come or gone."""
+    options: dict[str, Any] = {"plugins": [Short], "configuration": with_plugins(Short.name)}
+    loop = loop_over(node(), node("closed").cordoned(), make_pod("p"), **options)
+    loop.step()
+    (held,) = loop.waiting
+    if change == "add":
+        loop.handlers.put(node("other").obj())
+    elif change == "delete":
+        loop.handlers.delete(node().obj())
+    held.reject("Short", "no")
+    (decision,) = loop.step().decisions
+    assert (decision.result, decision.message) == (result, message)
+    closed = loop.cluster.nodes.row_of["closed"]
+    assert decision.diagnosis is not None
+    assert "".join(decision.diagnosis.nodes.status(closed).texts) == reason
+
+
 def test_a_gang_waits_for_room_and_goes_as_one() -> None:
     pods = [member(name).uid(name).requests(cpu="2").obj() for name in ("a", "b")]
     scheduler = make_scheduler([node("n1").obj()], pods, objects=[group(min_count=2)], gates=GANG)

@@ -49,6 +49,14 @@ def test_node_selectors(minor: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("minor", "reasons"), [("1.17", "1 Insufficient cpu."), ("1.18", "1 Insufficient cpu, 1 Insufficient memory.")]
+)
+def test_how_many_reasons_a_node_has(minor: str, reasons: str) -> None:
+    pod = make_pod("new").requests(cpu="2", memory="2Gi").obj()
+    assert decided(minor, [node()], pod).message.startswith(f"0/1 nodes are available: {reasons}")
+
+
+@pytest.mark.parametrize(
     ("minor", "reason"),
     [
         pytest.param("1.20", "node(s) didn't match the requested hostname", id="1.20"),

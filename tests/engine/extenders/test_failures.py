@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.engine.extenders import transport
 from ksched_cli.errors import ConfigError
 from tests.builders import make_pod
 from tests.engine.extenders.runs import extender, feasible, node_of, only, run, scheduler_with
@@ -123,6 +124,15 @@ def test_an_answer_a_byte_at_a_time_does_not_outlast_the_timeout() -> None:
     with Service({"filter": keep("a")}, drips=True) as service:
         decision = only(scheduler_with([extender(service.url, **SLOW)]))
         assert decision.message.startswith("context deadline exceeded")
+
+
+@pytest.mark.parametrize(("size", "problem"), [(2**20, ""), (2**20 + 1, "URL answers with more than 1 MiB")])
+def test_an_answer_that_is_too_large(size: int, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "MAX_ANSWER", 2**20)
+    text = b'{"nodenames": ["a"]}'
+    with Service({"filter": Raw(text + b" " * (size - len(text)))}) as service:
+        decision = only(scheduler_with([extender(service.url)]))
+        assert decision.message.replace(service.url, "URL") == problem
 
 
 def test_a_server_that_closes_idle_connections_is_asked_again() -> None:

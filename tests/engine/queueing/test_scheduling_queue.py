@@ -144,6 +144,19 @@ def test_an_event_passes_over_pods_that_the_check_excludes() -> None:
     assert line.where() == {"p": "active"}
 
 
+def test_an_event_passes_over_pods_that_it_does_not_help() -> None:
+    other = registering("Other", NODE_LABEL)
+    gated = make_pod("gated").gate("hold").obj()
+    names = ("no-help", "not-asked", "helped")
+    line = make_line(gated, *(make_pod(name).obj() for name in names), plugins=(WAKES, SLEEPS, other))
+    for plugin in ("Sleeps", "Other", "Wakes"):
+        line.fail(plugin)
+    assert set(line.where().values()) == {"unschedulable"}
+    line.pass_time(2)
+    woken(line)
+    assert [name for name, where in line.where().items() if where == "active"] == ["helped"]
+
+
 def test_moves_are_told() -> None:
     line = line_of("p")
     line.fail("Wakes")
