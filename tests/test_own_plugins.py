@@ -192,6 +192,10 @@ class TestAnInstalledPackage:
         broken.mkdir(parents=True)
         (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
         (broken / "entry_points.txt").write_text("[ksched.plugins]\nBroken = nowhere:Broken\n")
+        # Beside a package that announces something else.
+        other = broken.parent / "other-1.0.dist-info"
+        other.mkdir()
+        (other / "entry_points.txt").write_text("[console_scripts]\nother = other:main\n")
         ran = ksched("plugins", path=broken.parent)
         assert ran.code == 2
         assert ran.err == (

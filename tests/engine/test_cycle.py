@@ -245,6 +245,12 @@ def test_refusals_after_the_choice_undo_it(plugins: list[type[Plugin]], result: 
     )
     (decision,) = decide(scheduler).values()
     assert (decision.result, decision.message) == (result, message)
+    if result == "unschedulable":
+        refusing = plugins[-1].name
+        assert decision.diagnosis is not None
+        assert decision.diagnosis.unschedulable_plugins == {refusing}
+        status = decision.diagnosis.nodes.status(0)
+        assert (status.plugin, message) == (refusing, f"0/1 nodes are available: 1 {status.message}.")
     stays = result == "scheduled"
     assert _Reserving.held == (["p"] if stays else [])
     assert scheduler.cluster.usage.pod_count.tolist() == [1 if stays else 0]

@@ -173,9 +173,10 @@ class Reserves(ReservePlugin[None]):
 
 
 def test_an_error_of_one_is_the_error_of_all() -> None:
+    pods = [member(f"p{index}").nominated("n1").obj() for index in (1, 2, 3)]
     scheduler = make_scheduler(
         nodes_with(9),
-        members(3),
+        pods,
         objects=[group(min_count=1)],
         gates=GANG,
         plugins=[Breaks],
@@ -188,6 +189,7 @@ def test_an_error_of_one_is_the_error_of_all() -> None:
     others = {decisions[f"default/{name}"].message for name in ("p1", "p3")}
     assert others == {f"failed to schedule other pod from a pod group: {own}"}
     assert scheduler.cluster.usage.pod_count.sum() == 0
+    assert not scheduler.nominator.nodes()
 
 
 @pytest.mark.parametrize(("min_count", "fitting"), [(1, 1), (2, 0)])

@@ -421,11 +421,16 @@ def test_only_taints_that_forbid_scheduling_are_checked_from_1_24_on(minor: str,
 
 
 @pytest.mark.parametrize(
-    ("minor", "woken"), [pytest.param("1.27", False, id="1.27"), pytest.param("1.28", True, id="1.28")]
+    ("minor", "memory", "woken"),
+    [
+        pytest.param("1.27", "1Gi", True, id="1.27, full"),
+        pytest.param("1.27", "2Gi", False, id="1.27"),
+        pytest.param("1.28", "2Gi", True, id="1.28"),
+    ],
 )
-def test_an_overcommitted_node_has_no_room_up_to_1_27(minor: str, woken: bool) -> None:
+def test_an_overcommitted_node_has_no_room_up_to_1_27(minor: str, memory: str, woken: bool) -> None:
     """The pod requests cpu; the node has enough of it, and pods that request more memory than there is."""
-    crowd = make_pod("q").requests(memory="2Gi").on("n")
+    crowd = make_pod("q").requests(memory=memory).on("n")
     loop = loop_over(node().cordoned(), crowd, make_pod("p").requests(cpu="1"), current=RELEASES[minor], gates="")
     run(loop)
     assert where(loop, "p") == "unschedulable"

@@ -216,6 +216,21 @@ def test_a_pod_waits_until_all_plugins_allow_it(allowing: list[str], deadline: f
     assert held.reject("Short", "too late") is False
 
 
+def test_each_pod_waits_for_its_own_time() -> None:
+    options: dict[str, Any] = {"plugins": [Short], "configuration": with_plugins(Short.name)}
+    loop = loop_over(node(), make_pod("early"), **options)
+    loop.step()
+    loop.advance_to(5)
+    loop.handlers.put(make_pod("late").obj())
+    loop.step()
+    assert loop.next_moment() == 10
+    loop.advance_to(10)
+    (decision,) = loop.step().decisions
+    assert decision.pod.name == "early"
+    assert [held.pod.name for held in loop.waiting] == ["late"]
+    assert loop.waiting.next_deadline() == 15
+
+
 @pytest.mark.parametrize(
     ("change", "result", "message", "reason"),
     [

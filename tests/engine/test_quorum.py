@@ -276,6 +276,19 @@ def test_nobody_leaves_while_victims_leave(minor: str, leaving: list[str], messa
     assert decisions[0].nominated_node == ("n1" if minor == "1.37" else "")
 
 
+def test_a_nomination_to_a_free_node_stays_while_victims_leave() -> None:
+    """Since 1.37: pod p2 waits for the victim on node n1, and p1 has been nominated to node n2."""
+    victim = make_pod("victim").requests(cpu="1").on("n1").terminating()
+    victim = victim.status(
+        conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
+    )
+    waiting = [member(f"p{index}").priority(10).nominated(f"n{3 - index}").obj() for index in (1, 2)]
+    scheduler, decisions, decided = run("1.37", (1, 1), [victim.obj(), *waiting], pod_group(2, 10))
+    assert decided.result == "waiting"
+    assert [each.nominated_node for each in decisions] == ["n2", "n1"]
+    assert sorted(scheduler.nominator.known().values()) == ["n1", "n2"]
+
+
 @pytest.mark.parametrize(
     ("minor", "result", "leaving", "message"),
     [

@@ -40,6 +40,18 @@ from tests.lanes import examples
         pytest.param(
             [ScorePlugin], {"depends": "", **SCORED}, "depends: returned '', not a Depends or None", id="no Depends"
         ),
+        pytest.param(
+            [ScorePlugin],
+            {"depends": "x" * 58, **SCORED},
+            f"depends: returned '{'x' * 58}', not a Depends or None",
+            id="60 characters are shown",
+        ),
+        pytest.param(
+            [ScorePlugin],
+            {"depends": "x" * 59, **SCORED},
+            f"depends: returned '{'x' * 59}..., not a Depends or None",
+            id="not 61",
+        ),
     ],
 )
 def test_a_fault_is_that_pods_error(bases: list[type[Plugin]], methods: dict[str, Any], message: str) -> None:
