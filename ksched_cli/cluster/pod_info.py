@@ -119,9 +119,7 @@ class PortIndex:
         """Rows where a wanted port is taken: the wildcard address clashes with every address."""
         taken = np.zeros(size, dtype=np.bool_)
         for port in wanted:
-            by_address = self._used.get((port.protocol, port.port))
-            if not by_address:
-                continue
+            by_address: Mapping[str, set[int]] = self._used.get((port.protocol, port.port), {})
             addresses = by_address if port.address == ANY_ADDRESS else (port.address, ANY_ADDRESS)
             for address in addresses:
                 taken[list(by_address.get(address, ()))] = True
@@ -132,7 +130,7 @@ class PortIndex:
         moved = PortIndex(self._undo)
         for (protocol, number), by_address in self._used.items():
             for address, rows in by_address.items():
-                kept = new_row[list(rows)] if rows else new_row[:0]
+                kept = new_row[np.fromiter(rows, dtype=np.int64)]
                 moved._rows_of(HostPort(address, protocol, number)).update(kept[kept >= 0].tolist())
         return moved
 

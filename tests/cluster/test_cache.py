@@ -328,3 +328,28 @@ def test_copies_count_until_they_are_taken_back() -> None:
     cluster.place_copies(pod, [1])
     cluster.place_copies(pod, [1], -1)
     assert cluster.usage.copies == {}
+    assert [(info.name, row, amount) for info, row, amount in cluster.moves[-2:]] == [("p", 1, 1), ("p", 1, -1)]
+
+
+def test_a_version_that_names_a_new_resource() -> None:
+    bound = make_pod("p").on("n").obj()
+    cluster = Cluster([make_node("n").obj()], [bound])
+    cluster.update_pod(0, make_pod("p").on("n").requests(example_com__fpga=1).obj())
+    assert facts(cluster)["n"]["requested"] == {"example.com/fpga": 1}
+
+
+def test_a_port_that_was_freed_stays_free_when_rows_move() -> None:
+    """Of two wanted ports nothing has ever taken the first."""
+    cluster = Cluster([make_node(name).obj() for name in "abc"])
+    first, second = (cluster.register(make_pod(f"p{port}").host_port(port).obj()) for port in (80, 443))
+    wanted = make_pod("wanted").host_port(8080).host_port(80).host_port(443)
+    ports = cluster.pods.infos[cluster.register(wanted.obj())].host_ports
+    for pod in (first, second):
+        cluster.place(pod, 2)
+    assert cluster.usage.ports.conflicts(ports, 3).tolist() == [False, False, True]
+    cluster.displace(first)
+    cluster.remove_node("a")
+    assert cluster.usage.ports.conflicts(ports, 2).tolist() == [False, True]
+    cluster.displace(second)
+    cluster.remove_node("b")
+    assert cluster.usage.ports.conflicts(ports, 1).tolist() == [False]

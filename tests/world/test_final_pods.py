@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.world.results import FinalPod, FinalPods, TimelineEvent, UnmovedPods, first_lives
 from ksched_cli.world.world import World
 from tests.lanes import examples
+from tests.test_one_world import CLASSES, budget, node, workload
 from tests.world.test_roll_back import RUN, Step, begun, changes, clusters, take
 
 GONE, NEW, OTHER = FinalPod("d/b", "Pod/d/b", "gone"), FinalPod("d/b", "Pod/d/b", "scheduled"), FinalPod("d/e", "", "")
@@ -55,6 +58,33 @@ def test_unmoved_pods_are_equal_if_their_columns_are() -> None:
     assert (unmoved, hash(unmoved)) == (UnmovedPods.of(UNMOVED[::-1]), hash(UnmovedPods.of(UNMOVED[::-1])))
     assert unmoved != UnmovedPods.of(UNMOVED[1:])
     assert pickle.loads(pickle.dumps(unmoved)) == unmoved
+
+
+def test_a_pod_to_which_nothing_happened(tmp_path: Path) -> None:
+    world = begun([*CLASSES, node("n0", 2), workload("Deployment", "a", 1, 1, 0)], tmp_path)
+    world.run()
+    world.begin_record()
+    world.run()
+    (pod,) = world.plane.store.of(Pod)
+    expected = FinalPod(f"shop/{pod.metadata.name}", "Deployment/shop/a", "running", "n0", moved=False)
+    assert world.recorder.final_of(pod) == expected
+    assert list(world.recorder.final(moved_only=False)) == [expected]
+    assert list(world.recorder.final(moved_only=True)) == []
+
+
+def test_budgets_that_did_not_allow_a_preemption(tmp_path: Path) -> None:
+    """One disruption is allowed. The status of the budget does not count the first victim before it is written anew."""
+    items = [*CLASSES, node("n0", 4), workload("Deployment", "a", 2, 1, 0), budget("a", "maxUnavailable", 1)]
+    world = begun(items, tmp_path)
+    world.run()
+    first, second = world.plane.store.of(Pod)
+    (item,) = world.plane.store.of(PodDisruptionBudget)
+    for pod in (first, second):
+        world.recorder.note_preempted(pod, "shop/x")
+    world.plane.api.update(replace(item, status=replace(item.status, expected_pods=3)))
+    for pod in (first, second):
+        world.recorder.note_preempted(pod, "shop/x")
+    assert [each.budgets for each in world.recorder.preempted] == [(), ("shop/a",), (), ("shop/a",)]
 
 
 def events_of(*made: tuple[str, str]) -> list[TimelineEvent]:
