@@ -11,6 +11,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node
+from tests.running import Ksched
 
 LABELS = {"app": "w"}
 HASHED = {**LABELS, "pod-template-hash": "1"}
@@ -148,6 +149,25 @@ def job(**spec: Any) -> dict[str, Any]:
     template = {"metadata": {"labels": LABELS}, "spec": {**SPEC, "restartPolicy": "Never"}}
     metadata = {"name": "w", "namespace": "default", "uid": "u"}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template, **spec}}
+
+
+DONE = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("item", "namespace", "text"),
+    [
+        pytest.param({**job(), "status": DONE}, [], "Job w has no pods", id="a Job that is done"),
+        pytest.param({**job(suspend=True), "status": DONE}, [], "Job w has no pods", id="done and suspended"),
+        pytest.param(
+            {**job(), "status": DONE}, ["-n", "default"], "Job default/w has no pods", id="with its namespace"
+        ),
+    ],
+)
+def test_a_workload_that_makes_no_pods_any_more(
+    item: dict[str, Any], namespace: list[str], text: str, tmp_path: Path, ksched: Ksched
+) -> None:
+    assert ksched("explain", "job/w", *namespace, *written(tmp_path, [item]), code=2).err == f"ksched: {text}\n"
 
 
 @pytest.mark.parametrize(

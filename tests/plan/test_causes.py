@@ -211,6 +211,7 @@ TAINTS, AFFINITY, IMAGE = (
         pytest.param((3, 2), (1, 2), [TAINTS.format("300>100")], id="one weight"),
         pytest.param((6, 3), (5, 5), [AFFINITY.format("300>500"), TAINTS.format("600>500")], id="both are needed, the larger change first"),
         pytest.param((3, 1), (2, 5), [AFFINITY.format("100>500")], id="the larger change is enough"),
+        pytest.param((6, 2, 1), (5, 5, 2), [AFFINITY.format("200>500")], id="one is needed, and either of two others"),
         pytest.param((6, 1, 1), (4, 4, 4), [AFFINITY.format("100>400"), IMAGE.format("100>400")], id="two of three are enough"),
     ],
 )  # fmt: skip

@@ -85,7 +85,7 @@ def _of_kind(loaded: Loaded, text: str, namespace: str) -> NamedPods | None:
     if len(places) > 1:
         names = " or ".join(f"{kind}/{place}/{rest[-1]}" for place in places)
         raise UsageError(Problem(f"{text} is in several namespaces", hint=f"write {names}, or give -n NAMESPACE"))
-    label = f"{found.__name__} {places[0] if places else target.namespace}/{rest[-1]}"
+    label = f"{found.__name__} {'/'.join(filter(None, (*(places or [target.namespace]), rest[-1])))}"
     if not pods and found in KINDS.values() and found not in (*WORKLOADS, Namespace, Pod):
         hint = f"explain POD --node {rest[-1]} compares it with another node" if found is Node else ""
         raise UsageError(Problem(f"{text} is neither a pod nor a workload", hint=hint or "write POD or KIND/NAME"))
@@ -353,7 +353,7 @@ def find_missing_pods(source: LoadedInput, text: str, namespace: str) -> Missing
     new = [pod_key(pod) for pod in changed.loaded.of(Pod) if pod_key(pod) not in known]
     wanted = len(there) + len(refused) + len(new)
     has = f"{label} has {len(there)} of {wanted} pods" if there else f"{label} has no pods"
-    if none:
+    if none and (refused or new):
         return MissingPods(
             changed, refused[0].pod if refused else new[0], f"{has}: {none}. This is what one would meet."
         )
