@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from ksched_cli.api.core import Pod
@@ -67,3 +68,67 @@ def test_fields(made: Any, has: Any, minor: str, gates: str, kept: bool) -> None
     assert has(stored) is kept
     assert has(pod)
     assert (stored is pod) is kept
+
+
+@pytest.mark.parametrize(
+    ("term", "minor", "has_selector", "namespaces"),
+    [
+        pytest.param({"namespaceSelector": {}}, "1.36", True, (), id="a selector"),
+        pytest.param({"namespaceSelector": {}}, "1.21", False, ("",), id="the gate is off: no namespace at all"),
+        pytest.param({"namespaceSelector": {}, "namespaces": ["a"]}, "1.21", False, ("a",), id="namespaces beside it"),
+        pytest.param({}, "1.21", False, (), id="the namespace of the pod"),
+        pytest.param({"namespaceSelector": {}}, "1.20", False, (), id="an unknown field: the namespace of the pod"),
+    ],
+)
+def test_selectors_of_namespaces(
+    term: dict[str, Any], minor: str, has_selector: bool, namespaces: tuple[str, ...]
+) -> None:
+    terms = [{"topologyKey": "zone", "labelSelector": {}, **term}]
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pod = make_pod().spec(affinity=affinity).obj()
+    (stored,) = as_stored([pod], RELEASES[minor], RELEASES[minor].gates())
+    assert stored.spec.affinity is not None
+    assert stored.spec.affinity.pod_affinity is not None
+    (found,) = stored.spec.affinity.pod_affinity.required_during_scheduling_ignored_during_execution
+    assert (found.namespace_selector is not None, found.namespaces) == (has_selector, namespaces)
+
+
+GATED: dict[str, tuple[dict[str, Any], str]] = {
+    "PodLevelResources": ({"resources": {"requests": {"cpu": "1"}}}, "1.34"),
+    "PodSchedulingReadiness": ({"schedulingGates": [{"name": "a/b"}]}, "1.27"),
+    "PodOverhead": ({"overhead": {"cpu": "1"}}, "1.18"),
+    "NonPreemptingPriority": ({"preemptionPolicy": "Never"}, "1.19"),
+}
+NEVER = make_pod().spec(initContainers=[{"name": "s", "restartPolicy": "Always"}])
+SPREAD = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
+SPREAD |= {"minDomains": 2, "matchLabelKeys": ["a"], "nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}
+
+
+@pytest.mark.parametrize("gate", GATED)
+def test_a_field_goes_with_its_gate(gate: str) -> None:
+    fields, minor = GATED[gate]
+    pod, plain = make_pod("p").spec(**fields).obj(), make_pod("p").obj()
+    release = RELEASES[minor]
+    assert as_stored([pod], release, release.gates(f"{gate}=true")) == [pod]
+    assert as_stored([pod], release, release.gates(f"{gate}=false"))[0].spec == plain.spec
+
+
+@pytest.mark.parametrize(("minor", "policy"), [("1.27", None), ("1.28", "Always")])
+def test_sidecars_come_with_1_28(minor: str, policy: str | None) -> None:
+    (stored,) = as_stored([NEVER.obj()], RELEASES[minor], RELEASES[minor].gates())
+    assert stored.spec.init_containers[0].restart_policy == policy
+
+
+@pytest.mark.parametrize(
+    ("gate", "lost"),
+    [
+        ("MinDomainsInPodTopologySpread", {"min_domains": None}),
+        ("NodeInclusionPolicyInPodTopologySpread", {"node_affinity_policy": None, "node_taints_policy": None}),
+        ("MatchLabelKeysInPodTopologySpread", {"match_label_keys": ()}),
+    ],
+)
+def test_a_field_of_spreading_goes_with_its_gate(gate: str, lost: dict[str, Any]) -> None:
+    pod = make_pod().spec(topologySpreadConstraints=[SPREAD]).obj()
+    (given,) = pod.spec.topology_spread_constraints
+    (stored,) = as_stored([pod], RELEASES["1.27"], RELEASES["1.27"].gates(f"{gate}=false"))
+    assert stored.spec.topology_spread_constraints == (msgspec.structs.replace(given, **lost),)

@@ -56,6 +56,33 @@ def test_the_order_of_the_input_does_not_change_the_bytes(tmp_path: Path) -> Non
     assert write_snapshot(load_dump([str(again)]), TIME) == one
 
 
+def test_what_a_snapshot_keeps_beside_the_objects(tmp_path: Path) -> None:
+    loaded = load_dump([write_list(tmp_path / "1", *ITEMS)])
+    loaded.server_version, loaded.missing["Lease"] = "v1.34.2", "forbidden"
+    loaded.autoscaler_flags["expander"] = "price"
+    loaded.api_server_flags["service-node-port-range"] = "30000-30100"
+    read: dict[str, Any] = {
+        "spec": {"cidrs": ["10.0.0.0/24"]},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+    unread = {
+        "metadata": {"name": "more", "uid": "u"},
+        "status": {"conditions": [{**read["status"]["conditions"][0], "message": "m"}]},
+    }
+    loaded.service_ranges["more"] = {**read, **unread}
+    loaded.service_ranges["old"] = {**read, "metadata": {"name": "old", "deletionTimestamp": TIME}}
+    taken = tmp_path / "taken"
+    taken.write_bytes(write_snapshot(loaded, TIME))
+    again = load_dump([str(taken)])
+    assert (again.server_version, again.missing, again.unknown) == ("v1.34.2", {"Lease": "forbidden"}, {"v1/Secret": 1})
+    assert again.autoscaler_flags == {"expander": "price"}
+    assert again.api_server_flags == {"service-node-port-range": "30000-30100"}
+    assert again.service_ranges == {
+        "more": {"metadata": {}, **read},
+        "old": {"metadata": {"deletionTimestamp": TIME}, **read},
+    }
+
+
 def test_the_mistake_of_one_of_many_objects(tmp_path: Path) -> None:
     pods = [make_pod(f"p-{number:03d}").requests(cpu="1").doc() for number in range(100)]
     content = gzip.decompress(write_snapshot(load_dump([write_list(tmp_path / "1", *pods)]), TIME))
