@@ -381,7 +381,10 @@ def test_mistakes_of_a_configuration(fields: dict[str, Any], found: dict[str, st
                         },
                     },
                 ],
-                "extenders": [{"urlPrefix": "http://e", "filterVerb": "f", "httpTimeout": 5000000000, "weight": 1}],
+                "extenders": [
+                    {"urlPrefix": "http://e", "filterVerb": "f", "httpTimeout": 5000000000, "weight": 1},
+                    {"urlPrefix": "http://f", "filterVerb": "f"},
+                ],
             },
             id="policy",
         ),
@@ -393,7 +396,7 @@ def test_what_view_prints_means_the_same(document: dict[str, Any]) -> None:
     again = load_config(yaml.safe_dump(shown), "shown", OLD, OLD.gates(), points(OLD))
     profiles = [expand_profile(each.profiles[0], OLD, OLD.gates(), points(OLD)) for each in (made, again)]
     assert profiles[0] == profiles[1]
-    assert [each.url_prefix for each in made.extenders] == [each.url_prefix for each in again.extenders]
+    assert made.extenders == again.extenders
     assert configuration_document(again, OLD, OLD.gates()) == shown
 
 

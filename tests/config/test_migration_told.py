@@ -168,6 +168,45 @@ def test_what_cannot_be_said(document: dict[str, Any], said: str) -> None:
     assert read(migration.document, minor("1.36")).profiles
 
 
+LABELS, SPREADS = "NodeLabel", "SelectorSpread"
+FILTERS = {"filter": {"enabled": [{"name": LABELS}]}}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "plugins", "args", "lost"),
+    [
+        pytest.param(
+            LABELS, score((LABELS, 2)), config_of(LABELS, presentLabelsPreference=["a"]), [True], id="preferred"
+        ),
+        pytest.param(
+            LABELS, score((LABELS, 2)), config_of(LABELS, absentLabelsPreference=["a"]), [True], id="disliked"
+        ),
+        pytest.param(LABELS, score((LABELS, 2)), config_of(LABELS, presentLabels=["a"]), [], id="none is preferred"),
+        pytest.param(LABELS, FILTERS, config_of(LABELS, presentLabelsPreference=["a"]), [], id="does not score"),
+        pytest.param(
+            SPREADS,
+            score((SPREADS, 5)),
+            config_of("PodTopologySpread", defaultingType="System"),
+            [False],
+            id="by default",
+        ),
+        pytest.param(
+            SPREADS,
+            score((SPREADS, 5)),
+            config_of("PodTopologySpread", defaultingType="List"),
+            [True],
+            id="by no default",
+        ),
+        pytest.param(SPREADS, score((SPREADS, 5), disabled=("PodTopologySpread",)), [], [True], id="by no plugin"),
+    ],
+)
+def test_what_other_plugins_do_now_is_not_lost(
+    plugin: str, plugins: dict[str, Any], args: list[dict[str, Any]], lost: list[bool]
+) -> None:
+    migration = migrated(configuration("v1beta1", profiles=[{"plugins": plugins, "pluginConfig": args}]))
+    assert [note.lost for note in migration.notes if f"{plugin} went away" in str(note.problem)] == lost
+
+
 def test_a_limit_that_another_plugin_counts_now_is_not_lost() -> None:
     plugins = {"filter": {"enabled": [{"name": "CinderLimits"}]}}
     assert migrated(configuration("v1beta1", profiles=[{"plugins": plugins}])).whole
