@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.report.view.pods import NodeAnswers
+from ksched_cli.simulator import Simulator
+from tests.builders import make_node, make_pod
 from tests.cli.transcripts import DEMO
 from tests.running import Ksched
 
@@ -49,3 +51,36 @@ def test_a_document_with_node_answers_says_what_the_full_one_says(words: tuple[s
         assert filters == entry.get("filters", {})
         feasible = {name for name, answer in zip(names, answers, strict=True) if answer == 0}
         assert feasible == set(entry.get("feasible", []))
+
+
+def test_an_answer_is_told_by_what_differs_from_an_earlier_one() -> None:
+    """`like` has the number of the nearest pod, if it is nearer than no answer at all; equal pods are of one kind."""
+    answers = NodeAnswers()
+    columns = {
+        (0, 0, 1, 1, 0, 1): {"nodes": {"0": "0-1,4", "1": "2-3,5"}},
+        (0, 0, 1, 2, 0, 1): {"like": 0, "nodes": {"2": "3"}},
+        (-1, -1, -1, -1, -1, 3): {"nodes": {"3": "5"}},
+        (0, 0, 1, 2, 0, 2): {"like": 2, "nodes": {"2": "5"}},
+    }
+    first, *others = columns.items()
+    again = (first[0], {"like": 0, "nodes": {}})
+    for number, (column, entry) in enumerate([first, again, *others]):
+        assert answers.pack_column(number, np.array(column, dtype=np.int32)) == entry
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes"),
+    [
+        pytest.param(["a", "b"], {"0": "0", "1": "1"}, id="the nodes of the cluster"),
+        pytest.param(None, {"0": "0", "1": "1"}, id="no names"),
+        pytest.param(["b", "x", "a"], {"0": "2", "1": "0"}, id="another order, and one node more"),
+        pytest.param(["x", "a"], {"0": "1"}, id="one node less"),
+        pytest.param(["x", "y"], {}, id="other nodes"),
+    ],
+)
+def test_answers_are_in_the_order_of_the_document(names: list[str] | None, nodes: dict[str, str]) -> None:
+    cluster = [make_node(name).allocatable(cpu=cpu, pods="9").doc() for name, cpu in (("a", "4"), ("b", "1"))]
+    found = Simulator.load(*cluster, make_pod("p").requests(cpu="2").doc()).simulate()
+    detail = found.outcomes[0].detail
+    assert detail is not None
+    assert NodeAnswers(names).pack(0, detail) == {"nodes": nodes}
