@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import json
+
 import pytest
 from msgspec import Struct
 
+from ksched_cli.report.encoding import json_text
+from ksched_cli.report.registry import RenderOptions, document_of
+from ksched_cli.report.view import stream
 from ksched_cli.report.view.documents import DocumentPart, encoded
+from ksched_cli.simulator import Simulator
+from tests.cli.transcripts import DEMO
 
 
 class Written:
@@ -41,3 +49,18 @@ def test_other_fields_come_before_those_of_the_result() -> None:
 def test_a_field_that_must_be_there_is_missed() -> None:
     with pytest.raises(TypeError, match="price"):
         Part.like(Written(), node_name="node-1", added={})
+
+
+def test_a_document_that_is_written_pod_by_pod_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the final state is written in pieces."""
+    monkeypatch.setattr(stream, "_PIECE", 2)
+    options = RenderOptions("json")
+    out = io.StringIO()
+    stream.write_stream(Simulator.load(DEMO).stream(), out, options)
+    written = json.loads(out.getvalue())
+    whole = json.loads(json_text(document_of(Simulator.load(DEMO).simulate(), options)))
+    assert len(whole["final"]) > 4
+    assert list(written) == list(whole)
+    for each in (written, whole):
+        del each["stats"]
+    assert written == whole

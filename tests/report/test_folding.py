@@ -55,6 +55,7 @@ def test_of_few_rows_the_copies_of_a_workload_become_one() -> None:
     folded, members = fold_with_members(Table(columns(HEADS), rows), 20, copies=True)
     assert members == [[0, 2], [1], [3]]
     assert [each[0] for each in folded.rows] == ["2 pods of Deployment/web", "x", "y"]
+    assert fold_with_members(Table(columns(HEADS), rows), 4, copies=True)[1] == [[0, 2], [1], [3]]
     assert fold_with_members(Table(columns(HEADS), rows), 20)[1] == [[0], [1], [2], [3]]
     assert fold_with_members(Table(columns(HEADS), rows), 3)[1] == [[0, 2], [1, 3]]
 
