@@ -480,12 +480,8 @@ class SchedulingQueue:
             return Strategy.AFTER_BACKOFF if waits else Strategy.SKIP
         if not self.hints.enabled:
             return Strategy.AFTER_BACKOFF if meanwhile else Strategy.SKIP
-        best = Strategy.SKIP
-        for event, old, new in meanwhile:
-            best = max(best, self.hints.worth_requeuing(pod, event, old, new))
-            if best is Strategy.IMMEDIATELY or (best is Strategy.AFTER_BACKOFF and not pod.pending_plugins):
-                break
-        return best
+        strategies = (self.hints.worth_requeuing(pod, event, old, new) for event, old, new in meanwhile)
+        return max(strategies, default=Strategy.SKIP)
 
     # Events
 

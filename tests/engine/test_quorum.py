@@ -360,6 +360,9 @@ def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
     found = loop.queue.find(left.pod_row)
     assert found is not None
     assert found[0] == where
+    assert not loop.queue.in_flight
+    # What is tried at once has no backoff to wait for.
+    assert (found[1].backoff_count == 0) is (minor == "1.37")
     if minor == "1.37":
         again = loop.step()
         assert again is not None

@@ -133,15 +133,32 @@ def test_which_pods_are_let_in_with_the_first(pods: str, before: str, now: str) 
     assert found == {"1.36": before, "1.37": now}
 
 
-def test_what_a_pod_is_held_back_with_names_the_other() -> None:
-    pods = [_made("p"), _made("x")]
+@pytest.mark.parametrize("names", ["px", "xp"])
+def test_what_a_pod_is_held_back_with_names_the_other(names: str) -> None:
+    pods = [_made(name) for name in names]
     current, gates = RELEASES["1.37"], GATES_OF_MINOR["1.37"]
     scheduler = make_scheduler(nodes_with(9), pods, objects=[group()], gates=gates, current=current)
-    gate = scheduler.enqueue().gated[0]
+    infos, gated = scheduler.cluster.pods.infos, scheduler.enqueue().gated
+    (gate,) = (status for row, status in gated.items() if infos[row].name == "p")
     line = line_of(current, *pods, gates=gates, objects=[group()])
     text = "pod default/x of its pod group is held back: waiting for scheduling gates: [wait]"
     assert (gate.plugin, gate.message) == ("SchedulingGates", text)
     assert (line.pod("p").gating_plugin, line.pod("p").gating_message) == ("SchedulingGates", text)
+
+
+def test_a_pod_that_joins_its_group_in_backoff_keeps_its_nomination() -> None:
+    line = line_of(RELEASES["1.37"], _made("p"), gates=GATES_OF_MINOR["1.37"], objects=[group()])
+    _do(line, "reject", "")
+    line.add(member("q").nominated("n1").obj())
+    assert line.where() == {"p": "backoff", "q": "backoff"}
+    assert line.scheduler.nominator.known() == {line.row("q"): "n1"}
+
+
+def test_a_flush_helps_a_group_that_nothing_holds_back_any_longer() -> None:
+    line = line_of(RELEASES["1.37"], _made("p"), _made("x"), gates=GATES_OF_MINOR["1.37"], objects=[group()])
+    assert not line.queue.flush_helps(line.pod("p"))
+    _do(line, "delete", "x")
+    assert line.queue.flush_helps(line.pod("p"))
 
 
 @pytest.mark.parametrize(

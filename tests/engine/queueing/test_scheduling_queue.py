@@ -255,6 +255,9 @@ def test_an_update_reaches_the_pod_wherever_it_is(state: str, expected: str) -> 
     assert line.where() == {"p": expected}
     if expected != "in flight":
         assert line.pod("p").info.labels == {"new": "yes"}
+    if expected == "backoff":
+        # Only a pod that a plugin rejected is taken before its time.
+        assert (line.queue.pop() is None) is (state == "error-backoff")
 
 
 def test_an_update_while_in_flight_counts_when_the_cycle_is_over() -> None:
