@@ -161,3 +161,65 @@ def test_what_is_told_of_v1alpha1(fields: dict[str, Any], said: str, lost: bool)
 def test_what_is_told_of_an_old_policy(fields: dict[str, Any], gates: str, said: str, lost: bool) -> None:
     notes = migrated({**POLICY, **fields}, gates, by="1.16").notes
     assert {note.lost for note in notes if said in str(note.problem)} == {lost}
+
+
+def shape_of(score: int) -> list[dict[str, int]]:
+    return [{"utilization": 0, "score": score}, {"utilization": 100, "score": 10}]
+
+
+@pytest.mark.parametrize(
+    ("weights", "kept", "lost"),
+    [
+        pytest.param([1], 0, [], id="one shape"),
+        pytest.param([1, 3], 1, [True], id="the second weighs more"),
+        pytest.param([3, 1], 0, [True], id="the first weighs more"),
+        pytest.param([2, 2], 0, [True], id="the first of two alike"),
+    ],
+)
+def test_the_shape_of_most_weight_is_kept(weights: list[int], kept: int, lost: list[bool]) -> None:
+    priorities = [
+        {"name": f"r{at}", "weight": weight, "argument": {"requestedToCapacityRatioArguments": {"shape": shape_of(at)}}}
+        for at, weight in enumerate(weights)
+    ]
+    migration = migrated({**POLICY, "priorities": priorities}, by="1.16")
+    (profile,) = profiles_of(migration)
+    ratio = {"requestedToCapacityRatio": {"shape": shape_of(kept)}}
+    strategy = {"type": "RequestedToCapacityRatio", **ratio}
+    assert profile["pluginConfig"] == config_of("NodeResourcesFit", scoringStrategy=strategy)
+    assert [note.lost for note in migration.notes if "there is one shape" in str(note.problem)] == lost
+
+
+def test_constraints_of_pods_are_obeyed_whatever_a_policy_names() -> None:
+    (profile,) = profiles_of(migrated({**POLICY, "predicates": [{"name": "GeneralPredicates"}]}, by="1.16"))
+    disabled = {each["name"] for each in profile["plugins"]["multiPoint"]["disabled"]}
+    assert "VolumeZone" in disabled
+    assert "PodTopologySpread" not in disabled
+
+
+def test_a_preference_of_labels_is_lost() -> None:
+    argument = {"labelPreference": {"label": "old", "presence": False}}
+    notes = migrated({**POLICY, "priorities": [{"name": "Old", "weight": 5, "argument": argument}]}, by="1.16").notes
+    assert [note.lost for note in notes if "NodeLabel went away" in str(note.problem)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        pytest.param({"leaderElect": False}, {"leaderElect": False}, id="no election"),
+        pytest.param({"leaderElect": True, "resourceLock": "leases"}, None, id="leases"),
+        pytest.param(
+            {"resourceLock": "leases", "lockObjectNamespace": "a", "lockObjectName": "b"},
+            {"resourceLock": "leases", "resourceNamespace": "a", "resourceName": "b"},
+            id="the old names",
+        ),
+        pytest.param(
+            {"resourceLock": "leases", "lockObjectName": "b", "resourceName": "c"},
+            {"resourceLock": "leases", "resourceName": "c"},
+            id="both names",
+        ),
+    ],
+)
+def test_a_lock_that_stays(given: dict[str, Any], written: dict[str, Any] | None) -> None:
+    migration = alpha(leaderElection=given)
+    assert migration.document["leaderElection"] == (written or given)
+    assert "leases only" not in "\n".join(told(migration))

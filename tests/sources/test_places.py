@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ksched_cli.api.workloads import Deployment, StatefulSet
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.sources.places import DeclaredFiles, Places, SourcePlace, line_in_file
+from ksched_cli.sources.places import DeclaredFiles, Places, SourcePlace, in_workload, line_in_file
 
 YAML = """# a comment
 kind: Deployment
@@ -160,3 +161,37 @@ def test_the_file_that_helm_names(
     (tmp_path / "charts/own/templates/a.yaml").write_text("")
     monkeypatch.chdir(tmp_path)
     assert DeclaredFiles(RENDERED, folder, "x.yaml").file_at(line) == file
+
+
+CLAIMED = {
+    "metadata": {"name": "s"},
+    "spec": {"volumeClaimTemplates": [{"metadata": {"name": "c"}}, {"metadata": {"name": "d"}}]},
+}
+MOUNTED = {"metadata": {"name": "d"}, "spec": {"template": {"spec": {"volumes": [{"name": "c"}, {"name": "d"}]}}}}
+
+
+@pytest.mark.parametrize(
+    ("item", "path", "expected"),
+    [
+        pytest.param(
+            msgspec.convert(CLAIMED, StatefulSet),
+            ("spec", "volumes", "d", "spec", "storageClassName"),
+            ("spec", "volumeClaimTemplates", 1, "spec", "storageClassName"),
+            id="of a claim template",
+        ),
+        pytest.param(
+            msgspec.convert(MOUNTED, Deployment),
+            ("spec", "volumes", "d", "secret", "secretName"),
+            ("spec", "template", "spec", "volumes", 1, "secret", "secretName"),
+            id="of the pod template",
+        ),
+        pytest.param(
+            msgspec.convert(MOUNTED, Deployment),
+            ("spec", "volumes", "other", "secret"),
+            ("spec", "template", "spec", "volumes", "secret"),
+            id="of neither",
+        ),
+    ],
+)
+def test_a_field_of_a_volume(item: Any, path: tuple[str | int, ...], expected: tuple[str | int, ...]) -> None:
+    assert in_workload(item, path) == expected

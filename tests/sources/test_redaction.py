@@ -272,6 +272,7 @@ def test_the_configuration_is_redacted_with_the_same_pseudonyms(
     document = yaml.safe_load(text)
     configs = document["profiles"][0]["pluginConfig"]
     assert [each["name"] for each in configs] == ["NodeAffinity", "InterPodAffinity"]
+    assert document["extenders"] == [{"urlPrefix": "http://extender-1.example", "filterVerb": "filter"}]
     assert configs[1]["args"]["hardPodAffinityWeight"] == 3
     terms = configs[0]["args"]["addedAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     (node,) = [item for item in json.loads(gzip.decompress(snapshot.read_bytes()))["items"] if item["kind"] == "Node"]
