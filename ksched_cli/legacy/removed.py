@@ -278,9 +278,7 @@ class _RequestedResources(ScorePlugin[None]):
         self._as_strategies = RequestedResourcesRules.of(handle.release).measures_as_strategies
 
     def depends(self, pod: PodInfo) -> Depends:
-        # Devices behind a resource come and go without a placement on the node.
-        backed = any(map(self._totals.backs, self._names))
-        return Depends("usage") if backed else Depends("usage", pod.template)
+        return Depends("usage", pod.template)
 
     def _allocation(self, pod: PodInfo, nodes: NodeRows) -> Allocation:
         if not self._as_strategies:

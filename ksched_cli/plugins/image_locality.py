@@ -87,7 +87,7 @@ class ImageLocality(ScorePlugin[None]):
         spec, rules = pod.pod.spec, self._rules
         containers = (*spec.init_containers, *spec.containers) if rules.counts_init_containers else spec.containers
         names = [container.image for container in containers]
-        if rules.counts_image_volumes and spec.volumes:
+        if rules.counts_image_volumes:
             names += [volume.image.reference for volume in spec.volumes if volume.image is not None]
         return list(map(normalized_image_name, names))
 

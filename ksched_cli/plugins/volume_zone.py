@@ -174,9 +174,13 @@ class VolumeZone(StoragePlugin, PreFilterPlugin[Topologies], FilterPlugin[Topolo
         return Verdict.rejecting(nodes.take(constrained & conflict), unresolvable(VolumeZoneReasons.other_zone()))
 
     def explain(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """The zones and regions of each volume that the node is not in."""
         labels, row = nodes.cluster.nodes.labels, nodes.rows[index]
-        elsewhere = [each for each in state or () if not self._inside(labels, each)[row]]
-        return {each.volume: {each.key: sorted(each.values)} for each in elsewhere}
+        found: dict[str, dict[str, list[str]]] = {}
+        for each in state or ():
+            if not self._inside(labels, each)[row]:
+                found.setdefault(each.volume, {})[each.key] = sorted(each.values)
+        return found
 
     def _inside(self, labels: LabelColumns, topology: VolumeTopology) -> BoolColumn:
         """Nodes with one of the values. Of a node without the beta label the label counts that took its place."""

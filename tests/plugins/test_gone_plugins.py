@@ -316,7 +316,8 @@ def test_resource_scores_of_1_21(strategy: str, scores: dict[str, int]) -> None:
         make_node("c").allocatable(cpu="1", memory="2000Mi", pods="9").obj(),
     ]
     running = [make_pod("run").requests(cpu="0", memory="250Mi").on("a").obj()]
-    resources = (ResourceSpec("cpu", 1), ResourceSpec("memory", 3))
+    # A resource without a weight weighs 1.
+    resources = (ResourceSpec("cpu", 0), ResourceSpec("memory", 3))
     plugin, args = {
         "least": (NodeResourcesLeastAllocated, NodeResourcesLeastAllocatedArgs(resources=resources)),
         "most": (NodeResourcesMostAllocated, NodeResourcesMostAllocatedArgs(resources=resources)),
@@ -326,12 +327,14 @@ def test_resource_scores_of_1_21(strategy: str, scores: dict[str, int]) -> None:
     assert make_bench(plugin, nodes, pod, running, args=args, current=OLD).scores() == scores
 
 
-def test_in_1_22_a_pod_without_requests_counts_with_defaults() -> None:
+def test_in_1_22_pods_without_requests_count_with_defaults() -> None:
     """100m of cpu and 200 MiB of memory, as in the strategies of NodeResourcesFit."""
-    node = make_node("n").allocatable(cpu="1", memory="400Mi", pods="9").obj()
+    node = make_node("n").allocatable(cpu="1", memory="800Mi", pods="9").obj()
     args = NodeResourcesLeastAllocatedArgs(resources=(ResourceSpec("cpu", 1), ResourceSpec("memory", 3)))
-    made = make_bench(NodeResourcesLeastAllocated, [node], make_pod().obj(), args=args, current=RELEASES["1.22"])
-    assert made.scores() == {"n": (90 + 3 * 50) // 4}
+    for running, score in (([], (90 + 3 * 75) // 4), ([make_pod("run").on("n").obj()], (80 + 3 * 50) // 4)):
+        pod, current = make_pod().obj(), RELEASES["1.22"]
+        made = make_bench(NodeResourcesLeastAllocated, [node], pod, running, args=args, current=current)
+        assert made.scores() == {"n": score}
 
 
 def test_up_to_1_19_a_resource_that_is_exceeded_scores_nothing() -> None:

@@ -91,10 +91,18 @@ def test_looks_the_volumes_up_itself_when_pre_filter_is_off() -> None:
     assert verdict.status(0).texts == CONFLICT[1]
 
 
-def test_explain_names_the_volume_and_its_zones() -> None:
-    objects = [claim(volume="pv"), volume(labels={ZONE: "b__a"})]
-    made = make_bench(VolumeZone, [make_node("n").zone("c").obj()], with_claims("data"), objects=objects)
-    assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == {"pv": {ZONE: ["a", "b"]}}
+@pytest.mark.parametrize(
+    ("region", "detail"),
+    [
+        pytest.param("r", {"pv": {ZONE: ["a", "b"]}}, id="in its region"),
+        pytest.param("s", {"pv": {ZONE: ["a", "b"], REGION: ["r"]}}, id="in another region, too"),
+    ],
+)
+def test_explain_names_the_volume_with_its_zones_and_region(region: str, detail: dict[str, Any]) -> None:
+    objects = [claim(volume="pv"), volume(labels={ZONE: "b__a", REGION: "r"})]
+    node = make_node("n").zone("c").label(REGION, region).obj()
+    made = make_bench(VolumeZone, [node], with_claims("data"), objects=objects)
+    assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == detail
 
 
 ALL_LABELS = (ZONE, REGION, BETA_ZONE, BETA_REGION)
