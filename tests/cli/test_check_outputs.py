@@ -14,13 +14,14 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.build_info import BuildInfo
 from ksched_cli.cli.main import run
-from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, WorkloadCheck
 from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.report.registry import RenderOptions, render
 from ksched_cli.report.sinks import findings as check_sarif
@@ -68,6 +69,43 @@ def check_of(*findings: Finding) -> Check:
     place = SourcePlace("deploy/web.yaml", 1)
     workload = WorkloadCheck("Deployment shop/web", place, 2, 1, 0, False, (), findings)
     return Check((workload,), (), {}, Stats(3, 2, 0.1, 0.1, 0, 1.0))
+
+
+def every_kind() -> Check:
+    """Workloads of each result in two files and on stdin, findings with and without a place, accepted findings."""
+    web, db, piped = SourcePlace("deploy/web.yaml", 1), SourcePlace("deploy/db.yaml"), SourcePlace("stdin", 7)
+    note = finding(0, "note", code="KS305", title="held back", message="waits for a gate", pods=("db-0",), step=2)
+    warning = finding(0, "warning", code="KS201", title="pods are evicted", place=SourcePlace(""))
+    workloads = (
+        WorkloadCheck("Deployment shop/web", web, 2, 1, 1, True, (), (finding(0), finding(1), warning), ("CSINode",)),
+        WorkloadCheck("StatefulSet shop/db", db, 1, 0, 0, False, (), (replace(note, place=db),)),
+        WorkloadCheck("Job shop/once", db, 1, 0, 0, False, (), (), is_excused=True),
+        WorkloadCheck("Pod shop/one", piped, 1, 1, 0, False, (), ()),
+    )
+    inputs = (
+        finding(0, workload="", place=SourcePlace("deploy/none.yaml"), message="no such file"),
+        finding(0, "warning", workload="", place=SourcePlace(""), message="100% unknown"),
+    )
+    ignored = (
+        IgnoredFinding(finding(0), "annotation", "a node comes"),
+        IgnoredFinding(finding(0, workload="Job shop/once"), "baseline", "known"),
+    )
+    coverage = {"manifestsNotChecked": {"networking.k8s.io/v1/NetworkPolicy": 2}}
+    return Check(
+        workloads, (), coverage, Stats(3, 2, 0.1, 0.25, 0, 1.0), ("a\nwarning",), inputs=inputs, ignored=ignored
+    )
+
+
+def test_a_check_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_sarif, "BUILD", BuildInfo("0.1.0"))
+    check = every_kind()
+    sarif = sarif_document(check)["runs"][0]
+    parts = {
+        "github": "".join(f"{line}\n" for line in github_lines(check)),
+        "junit": junit_text(check),
+        "sarif": yaml.safe_dump({key: sarif[key] for key in ("invocations", "results")}, sort_keys=False, width=118),
+    }
+    same_as_golden("check-of-every-kind", "".join(f"--- {form}\n{text}" for form, text in parts.items()), columns=None)
 
 
 # JUnit
