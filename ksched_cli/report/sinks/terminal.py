@@ -390,15 +390,16 @@ def fold_command(line: str, width: int) -> str:
 
 
 def _pieces(line: str) -> Iterator[tuple[str, str]]:
-    """The parts between which the line may break, each with what a break after it needs."""
-    start, quoted, text = 0, False, False
+    """The parts between which the line may break, each with what a break after it needs. In single quotes, only JSON
+    may break: there it is a space like any other."""
+    start, quoted, is_json, text = 0, False, False, False
     for at, letter in enumerate(line):
         if letter == "'" and not (text and not quoted):
-            quoted = not quoted
-            text = False
+            quoted, text = not quoted, False
+            is_json = line[at + 1 : at + 2] in ("{", "[")
         elif letter == '"' and line[at - 1] != "\\":
             text = not text
-        elif letter == " " and not text:
+        elif letter == " " and not text and (is_json or not quoted):
             yield line[start:at], "" if quoted else " \\"
             start = at + 1
     yield line[start:], ""

@@ -1,0 +1,104 @@
+"""Tables on a terminal: names and zones of nodes, limits without -o wide, and places of sections."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.sinks.terminal import cell_text, fold_command, write_view
+from ksched_cli.report.view.model import Heading, Line, Lines, NodeTitle, Section, Step, Steps, Table, View, columns
+from ksched_cli.report.visible import ShownNodes
+
+LONG = ".eu-west-1.compute.internal"
+ZONES = {f"n-1{LONG}": "a", f"n-2{LONG}": "b", f"n-3{LONG}": "a", "other": ""}
+
+
+def written(view: View, form: str = "table", nodes: ShownNodes | None = None, width: int = 100) -> list[str]:
+    out = io.StringIO()
+    write_view(view, out, RenderOptions(form, width=width, nodes=nodes or ShownNodes.shortened(ZONES)))
+    return out.getvalue().splitlines()
+
+
+def drained(**more: Any) -> View:
+    first, second, third, other = ZONES
+    rows = [
+        ["a", first, 1200],
+        ["b", [second], 1],
+        ["c", [first, third], 2],
+        ["d", [first, second, third], 3],
+        ["e", other, 0],
+        ["f", None, 0],
+    ]
+    table = Table(columns("Pod; Node: node; Pods: number"), rows, most=5, rows_are="pod")
+    steps = Steps([Step(NodeTitle(first), [Line(f"to {second}")], "1 pod", "drained"), Step(NodeTitle(other))], most=1)
+    sections = [Section("pods", "Pods", table), Section("rounds", "Rounds", steps, titled=True)]
+    return View(
+        "drain", NodeTitle(second), "safe", "good", [f"as {third}"], "4 nodes", first, sections=sections, **more
+    )
+
+
+def test_names_of_nodes_are_short_and_have_their_zones() -> None:
+    assert written(drained(omitted=["events", "plugins"])) == [
+        "n-2 (b): safe (a), as n-3 (4 nodes)",
+        "",
+        "POD  NODE           ZONE      PODS",
+        "a    n-1            a        1,200",
+        "b    n-2            b            1",
+        "c    n-1, n-3       a            2",
+        "d    n-1, n-2, n-3  2 zones      3",
+        "e    other                       0",
+        "and 1 more pod (-o wide shows all)",
+        "",
+        "Rounds",
+        "n-1 (a): drained, 1 pod",
+        "  to n-2",
+        "and 1 more step (-o wide shows all)",
+        "not taken into account: events; plugins",
+        "node names without .eu-west-1.compute.internal (-o wide shows them in full)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "table", "wide"),
+    [
+        ("everywhere", True, True), ("page", False, False), ("terminal", True, True), ("wide", False, True),
+        ("narrow", True, False), ("screen", True, True), ("deep", False, True), ("paper", False, False),
+    ],
+)  # fmt: skip
+def test_where_a_section_and_a_note_are_shown(place: Any, table: bool, wide: bool) -> None:
+    sections = [Section("one", "", Lines([Line("a section")]), place=place)]
+    view = View("drain", "n", "safe", "good", notes=[Line("a note", place=place)], sections=sections)
+    shown = ["n: safe", "a note", "", "a section"]
+    assert written(view) == (shown if table else shown[:1])
+    assert written(view, "wide") == (shown if wide else shown[:1])
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (None, "text", ""), (0.125, "share", "12.5 %"), (1, "share", "100.0 %"), (1200, "number", "1,200"),
+        (1.5, "number", "1.5"), (9.87654, "number", "9.877"), (10.0, "number", "10"), (1234.567, "number", "1,234.57"),
+        (-12.5, "number", "-12.5"), ("a", "text", "a"), (["a", "b"], "list", "a, b"),
+    ],
+)  # fmt: skip
+def test_values_as_text(value: Any, kind: Any, text: str) -> None:
+    assert cell_text(value, Heading("x", kind)) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "width", "lines"),
+    [
+        ("kubectl cordon n-1", 18, ["kubectl cordon n-1"]),
+        ("kubectl cordon n-1", 17, ["kubectl cordon \\", "  n-1"]),
+        ("not a command at all", 5, ["not a command at all"]),
+        ("kubectl label n-1 'a b' \"c d\"", 22, ["kubectl label n-1 \\", "  'a b' \"c d\""]),
+        ("kubectl apply -f 'my \"long file.yaml'", 20, ["kubectl apply -f \\", "  'my \"long file.yaml'"]),
+        ("echo '{\"a b\": [1, 2]}' | kubectl", 17, ['echo \'{"a b": [1,', "  2]}' | kubectl"]),
+        ("kubectl patch n -p '[1, 2]'", 22, ["kubectl patch n -p \\", "  '[1, 2]'"]),
+    ],
+)
+def test_a_command_is_folded_as_a_shell_reads_it(line: str, width: int, lines: list[str]) -> None:
+    assert fold_command(line, width).split("\n") == lines
