@@ -41,6 +41,12 @@ def test_score(requests: dict[str, Any], running: dict[str, Any], expected: int)
     assert made.scores() == {"n": expected}
 
 
+def test_one_resource_is_always_even() -> None:
+    args = NodeResourcesBalancedAllocationArgs(resources=(ResourceSpec("cpu", 1),))
+    pod = make_pod().requests(cpu="3").obj()
+    assert make_bench(NodeResourcesBalancedAllocation, [node()], pod, args=args).scores() == {"n": 75}
+
+
 @pytest.mark.parametrize(
     ("cpu", "memory", "expected"),
     [

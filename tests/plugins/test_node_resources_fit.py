@@ -65,6 +65,13 @@ def node(**allocatable: Any) -> Any:
             (MAYBE, ("Insufficient example.com/gpu",)),
             id="extended resource in use",
         ),
+        pytest.param(
+            {"example_com__nic": 1, "example_com__gpu": 1, "cpu": "9"},
+            [],
+            {},
+            (HOPELESS, ("Insufficient cpu", "Insufficient example.com/gpu", "Insufficient example.com/nic")),
+            id="extended resources by name",
+        ),
         pytest.param({"example_com__gpu": 0}, [], {}, None, id="zero of an unknown resource"),
         pytest.param(
             {"ephemeral-storage": "2Gi"},

@@ -83,8 +83,7 @@ class PreemptionSearch(Struct):
         """The errors of the dry run, each text once (utilerrors.NewAggregate), and the message about the nodes where
         none is a candidate (FitError.Error). They are kept for a kind of pod until its nodes change."""
         known = self.outcomes.words
-        same = known is not None and (known[0] is self.potential or len(known[0]) == len(self.potential) == 0)
-        if known is None or not same:
+        if known is None or not (known[0] is self.potential or len(known[0]) == len(self.potential) == 0):
             # Nodes that were not tried have the common status.
             statuses = NodeStatuses(len(self.outcomes.tried))
             statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)

@@ -137,9 +137,11 @@ class NodeLoads:
             return None
         loads = cluster.derived(cls, lambda: cls(cluster))
         loads._uses += 1
-        if loads._uses > _PAYS and loads._is_of_use and loads._position != len(cluster.journal):
+        if loads._uses <= _PAYS or not loads._is_of_use:
+            return None
+        if loads._position != len(cluster.journal):
             loads._follow()
-        return loads if loads._uses > _PAYS and loads._is_of_use else None
+        return loads if loads._is_of_use else None
 
     def _follow(self) -> None:
         """Bring the loads up to date, and find out whether they are of use."""

@@ -299,7 +299,7 @@ class NodeResourcesFit(
         wanted = [pair for pair in requests if not self._ignored(pair[0])]
         if wanted and not self._requested_only:
             wanted += [(resource, 0) for resource in (CPU, MEMORY, EPHEMERAL_STORAGE) if resource not in dict(wanted)]
-        wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
+        wanted.sort()
         both = [resource for resource, _ in wanted] == [CPU, MEMORY]
         return PreFilterResult(_of_cpu_and_memory(wanted) if both else FitState(tuple(wanted)))
 
