@@ -114,6 +114,13 @@ def test_a_file_and_options_that_replace_its_words(tmp_path: Path, capsys: pytes
     assert (document["dimensions"]["fail"], document["variants"]) == ("node", 8)
 
 
+def test_a_range_of_versions_is_a_dimension(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--kube-version", "1.35..1.36", "--fail", "node:east-1", "--from", SHOP, "-o", "json"]
+    document = json.loads(shown(arguments, capsys, 0))
+    assert [each["kubeVersion"] for each in document["settings"]] == ["1.35", "1.36"]
+    assert document["variants"] == 2
+
+
 MISTAKES = """\
 apiVersion: ksched/v1
 kind: Swep

@@ -115,7 +115,7 @@ def test_a_wrong_manifest_is_no_success(tmp_path: Path) -> None:
 
 
 def test_folders_below(tmp_path: Path) -> None:
-    for name in ("deploy/a.yaml", "deploy/sub/b.yaml", "deploy/docs/README.md"):
+    for name in ("deploy/a.yaml", "deploy/sub/b.yaml", "deploy/sub/NOTES.md", "deploy/docs/README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     top = str(tmp_path / "deploy")
