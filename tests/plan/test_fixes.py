@@ -455,6 +455,9 @@ def test_two_tolerations_become_one_list() -> None:
     assert [each["key"] for each in operation["value"]] == ["a", "b"]
 
 
+NOT_LARGE_ENOUGH = "no node of the cluster is large enough, even if it is empty: ksched size finds a node that is"
+
+
 @pytest.mark.parametrize(
     ("items", "said"),
     [
@@ -464,6 +467,26 @@ def test_two_tolerations_become_one_list() -> None:
             id="a claim that is not there",
         ),
         pytest.param([node("n1"), make_pod("p").gate("x").terminating()], "none, it is being deleted", id="leaving"),
+        pytest.param(
+            [node("n1"), make_pod("p").gate("example.com/x")],
+            "the controller of scheduling gate example.com/x takes it off when the pod may be scheduled",
+            id="a gate of a controller",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("p").scheduler("volcano")], "scheduler volcano places it", id="another scheduler"
+        ),
+        pytest.param([node("n1"), pod(cpu="99")], NOT_LARGE_ENOUGH, id="too large"),
+        pytest.param(
+            [node("n1"), node("n2").taint("node.kubernetes.io/not-ready"), pod(cpu="99")],
+            NOT_LARGE_ENOUGH,
+            id="too large, and one node is not ready",
+        ),
+        pytest.param(
+            [node("n1"), node("n2", cpu="200").taint("node.kubernetes.io/not-ready"), pod(cpu="99")],
+            "no change of the pod or of nodes is known that would help",
+            id="too large for the node that is ready",
+        ),
+        pytest.param([pod(cpu="1")], "no change of the pod or of nodes is known that would help", id="no node"),
     ],
 )
 def test_where_nothing_helps(items: list[Any], said: str) -> None:

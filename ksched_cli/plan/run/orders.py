@@ -282,8 +282,8 @@ def merge_orders(
     found = [ends, *(each for _, each in tried)]
     draws = (*first.draws, *decisive_ties(ends, tried))
     names = sorted({name for ends in found for name in ends if _differs(found, name)})
-    doubtful = {name: _orders(ends.get(name, (0, 0)) for ends in found) for name in names}
-    every = _orders((sum(count for count, _ in ends.values()), 0) for ends in found)
+    doubtful = {name: _orders(ends[name][0] if name in ends else 0 for ends in found) for name in names}
+    every = _orders(sum(count for count, _ in ends.values()) for ends in found)
     return replace(first, draws=tuple(dict.fromkeys(draws)), orders=every, doubtful=doubtful)
 
 
@@ -297,6 +297,6 @@ def _differs(found: Sequence[Ends], name: str) -> bool:
     return len({ends.get(name, (0, 0)) for ends in found}) > 1
 
 
-def _orders(counts: Iterable[tuple[int, int]]) -> Orders:
-    unplaced = [count for count, _ in counts]
-    return Orders(len(unplaced), unplaced.count(0))
+def _orders(unplaced: Iterable[int]) -> Orders:
+    counts = list(unplaced)
+    return Orders(len(counts), counts.count(0))
