@@ -10,6 +10,7 @@ import yaml
 
 from ksched_cli.config.load import load_config
 from ksched_cli.config.model import ResolvedProfile, SchedulerConfiguration, expand_profile
+from ksched_cli.config.plugin_args import NodeResourcesFitArgs
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.run.loaded_input import plugin_points
@@ -452,6 +453,27 @@ def test_a_newer_configuration_in_older_terms(document: dict[str, Any], weights:
     configuration = load("1.21", document, "v1")
     assert configuration.restated_from == f"{GROUP}/v1"
     assert resolved("1.21", configuration).score_weights == weights
+
+
+@pytest.mark.parametrize("weight", [0, 9])
+def test_a_default_plugin_in_multi_point_keeps_its_places(weight: int) -> None:
+    document = profile(plugins={"multiPoint": {"enabled": [{"name": "NodeAffinity", "weight": weight}]}})
+    found, usual = (resolved("1.21", load("1.21", each, "v1")) for each in (document, profile()))
+    assert {point: set(names) for point, names in found.points.items()} == {k: set(v) for k, v in usual.points.items()}
+    assert found.points["filter"] == usual.points["filter"]
+
+
+def test_another_plugin_in_multi_point_runs_at_its_points() -> None:
+    document = profile(plugins={"multiPoint": {"enabled": [{"name": "NodeLabel", "weight": 2}]}})
+    found = resolved("1.21", load("1.21", document, "v1"))
+    assert {point for point, names in found.points.items() if "NodeLabel" in names} == {"filter", "score"}
+    assert found.score_weights["NodeLabel"] == 2
+
+
+def test_a_strategy_leaves_the_other_arguments() -> None:
+    args = {**FIT["args"], "ignoredResources": ["example.com/gpu"]}
+    found = resolved("1.21", load("1.21", profile(pluginConfig=[{"name": "NodeResourcesFit", "args": args}]), "v1"))
+    assert found.args["NodeResourcesFit"] == NodeResourcesFitArgs(ignored_resources=("example.com/gpu",))
 
 
 def test_off_everywhere_is_off_at_every_point() -> None:

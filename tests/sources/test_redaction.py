@@ -14,12 +14,14 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.cli.main import run
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.snapshot import take_redacted_snapshot
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.redaction.walk import Role
+from ksched_cli.sources.redaction.unread import without_unread
+from ksched_cli.sources.redaction.walk import Role, only_compare_strings, with_literals
 from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters
 from tests.lanes import examples, sampled
@@ -496,3 +498,38 @@ def test_the_file_of_names_is_for_its_owner_and_comes_last(tmp_path: Path, capsy
     assert not names.exists()
     assert run([*arguments, "-o", str(tmp_path / "s.gz")]) == 0
     assert names.stat().st_mode & 0o777 == 0o600
+
+
+MODEL = 'device.attributes["d"].model'
+
+
+@pytest.mark.parametrize(
+    ("expression", "renamed", "is_shared"),
+    [
+        pytest.param(f'{MODEL} == "a100"', f'{MODEL} == "A100"', True, id="after the attribute"),
+        pytest.param(f'"a100" != {MODEL}', f'"A100" != {MODEL}', True, id="before the attribute"),
+        pytest.param(f'{MODEL} in ["a", "b"]', f'{MODEL} in ["A", "B"]', True, id="in a list"),
+        pytest.param(f'{MODEL} == "a" && has({MODEL})', f'{MODEL} == "A" && has({MODEL})', True, id="with has()"),
+        pytest.param('"gpu.example.com" == device.driver', '"gpu.example.com" == device.driver', True, id="a driver"),
+        pytest.param(f'{MODEL} == "a" + "b"', f'{MODEL} == "A" + "b"', False, id="texts that are joined"),
+        pytest.param(f'{MODEL}.startsWith("a")', f'{MODEL}.startsWith("a")', False, id="a part of the text"),
+        pytest.param(
+            f"size({MODEL}) > 1 && has({MODEL})", f"size({MODEL}) > 1 && has({MODEL})", False, id="its length"
+        ),
+        pytest.param('"a" in ["a"]', '"a" in ["a"]', False, id="no attribute"),
+        pytest.param('device.x == "', "", False, id="not to be parsed"),
+    ],
+)
+def test_literals_of_device_selectors(expression: str, renamed: str, is_shared: bool) -> None:
+    assert only_compare_strings([expression]) is is_shared
+    assert not only_compare_strings([expression, "size(device.driver) > 1"])
+    if renamed:
+        assert with_literals(expression, str.upper) == renamed
+
+
+def test_the_policy_of_each_capacity_is_reduced_to_what_is_read() -> None:
+    policies = {"a": {"value": "1"}, "b": {"value": "2", "requestPolicy": {"default": "1", "note": "secret"}}}
+    devices = [{"name": "d", "capacity": policies}]
+    item = msgspec.convert({"metadata": {"name": "s"}, "spec": {"devices": devices}}, ResourceSlice)
+    (device,) = without_unread(item).spec.devices
+    assert [each.request_policy for each in device.capacity.values()] == [None, {"default": "1"}]

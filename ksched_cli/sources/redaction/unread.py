@@ -34,7 +34,7 @@ def without_unread(item: S) -> S:
     if not changes:
         return item
     reduced = msgspec.structs.replace(item, **changes)
-    if isinstance(item, PodTemplateSpec) and isinstance(reduced, PodTemplateSpec):
+    if isinstance(reduced, PodTemplateSpec):
         _mark(item, reduced)
     return reduced
 
@@ -102,11 +102,7 @@ def _inside(value: Any) -> Any:
 
 
 def _policy(policy: dict[str, Any]) -> dict[str, Any]:
-    return (
-        policy
-        if policy.keys() <= fields.POLICY_KEYS
-        else {key: policy[key] for key in policy if key in fields.POLICY_KEYS}
-    )
+    return {key: policy[key] for key in policy if key in fields.POLICY_KEYS}
 
 
 def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> ObjectMeta:
@@ -120,7 +116,7 @@ def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> 
     return msgspec.structs.replace(metadata, annotations=kept)
 
 
-def _mark(template: PodTemplateSpec, reduced: PodTemplateSpec) -> None:
+def _mark(template: Struct, reduced: PodTemplateSpec) -> None:
     """Add a digest of the removed text to the annotations of the reduced template, which are not shared."""
     left_out = list(_differences(template, reduced, ""))
     # Imported here: it brings OpenSSL, 4 MiB.
