@@ -228,7 +228,6 @@ class GroupCycle:
         for decision in group.decisions:
             row = nominations.get(decision.pod_row)
             if row is not None:
-                self._nominator.delete(decision.pod_row)
                 self._nominator.add(decision.pod_row, self._cluster.nodes.names[row])
             decision.nominated_node = self._nominator.node_of(decision.pod_row)
 

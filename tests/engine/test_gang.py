@@ -12,7 +12,7 @@ from ksched_cli.framework.interfaces import PermitPlugin, PreBindPlugin, PreFilt
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
-from tests.builders import make_pod
+from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.harness import decide, make_scheduler, placed
 from tests.lanes import examples
@@ -48,15 +48,32 @@ def test_the_whole_gang_or_none(cpus: tuple[int, ...], pods: int, min_count: int
 
 
 def test_every_pod_of_a_group_that_fails_says_why() -> None:
-    scheduler = make_scheduler(nodes_with(2), members(3), objects=[group(min_count=3)], gates=GANG)
+    nodes = [*nodes_with(2), make_node("closed").cordoned().obj()]
+    scheduler = make_scheduler(nodes, members(3), objects=[group(min_count=3)], gates=GANG)
     decisions = decide(scheduler)
     assert [each.result for each in decisions.values()] == ["unschedulable"] * 3
     assert [each.message for each in decisions.values()][:2] == [BELOW_QUORUM] * 2
-    assert decisions["default/p2"].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    reason = decisions["default/p1"].reason
+    assert reason is not None
+    assert BELOW_QUORUM in reason.text
+    text = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    assert decisions["default/p2"].message.startswith(text)
     first, last = decisions["default/p1"].diagnosis, decisions["default/p2"].diagnosis
     assert first is not None
     assert last is not None
-    assert (first.unschedulable_plugins, last.unschedulable_plugins) == (set(), {"NodeResourcesFit"})
+    # What the closed node lacks is no reason of a pod that fits.
+    assert first.unschedulable_plugins == set()
+    assert last.unschedulable_plugins == {"NodeResourcesFit", "NodeUnschedulable"}
+
+
+def test_the_places_of_a_group_do_not_bind_the_pods_after_it() -> None:
+    nodes = [
+        make_node(name).allocatable(cpu=cpu, pods=10).label("zone", name).obj() for name, cpu in (("a", 4), ("b", 1))
+    ]
+    pods = [member("p1").priority(10).obj(), make_pod("z").requests(cpu="3").obj()]
+    made = group(min_count=1, topology="zone")
+    scheduler = make_scheduler(nodes, pods, objects=[made], gates=f"{GANG},{PLACES}")
+    assert placed(scheduler)["default/z"] == "a"
 
 
 def test_running_members_count_towards_the_quorum() -> None:

@@ -376,15 +376,17 @@ NO_HINTS = "SchedulerQueueingHints=false"
         pytest.param("1.32", NO_HINTS, False, id="1.32, without hints"),
     ],
 )
-@pytest.mark.parametrize("lacks", ["resources", "pods", "labels", "port", "toleration"])
+@pytest.mark.parametrize("lacks", ["resources", "a device", "pods", "labels", "port", "toleration"])
 def test_a_node_that_a_pod_cannot_use_does_not_wake_it(minor: str, gates: str, woken: bool, lacks: str) -> None:
     """The pod lacks resources on the only node, so that a node that is added is news for it."""
-    pod = make_pod("p").requests(cpu="2")
-    new = make_node("new").allocatable(cpu=4, pods=5)
+    pod = make_pod("p").requests(cpu="2", memory="1Gi")
+    new = make_node("new").allocatable(cpu=4, memory="4Gi", pods=5)
     if lacks == "resources":
-        new = make_node("new").allocatable(cpu=1, pods=5)
+        new = make_node("new").allocatable(cpu=1, memory="4Gi", pods=5)
+    elif lacks == "a device":
+        pod = make_pod("p").requests(cpu="2", example_com__gpu=1)
     elif lacks == "pods":
-        new = make_node("new").allocatable(cpu=4, pods=0)
+        new = make_node("new").allocatable(cpu=4, memory="4Gi", pods=0)
     elif lacks == "labels":
         pod = pod.spec(nodeSelector={"disk": "ssd"})
     elif lacks == "toleration":
@@ -404,7 +406,8 @@ def test_a_node_that_a_pod_cannot_use_does_not_wake_it(minor: str, gates: str, w
     assert where(loop, "p") == "unschedulable"
     loop.handlers.put(new.obj())
     assert (where(loop, "p") != "unschedulable") is woken
-    loop.handlers.put(make_node("fits").allocatable(cpu=4, pods=5).label(disk="ssd").obj())
+    fits = make_node("fits").allocatable(cpu=2, memory="1Gi", pods=1, example_com__gpu=1).label(disk="ssd")
+    loop.handlers.put(fits.obj())
     assert where(loop, "p") != "unschedulable"
 
 
@@ -431,7 +434,8 @@ def test_only_taints_that_forbid_scheduling_are_checked_from_1_24_on(minor: str,
 def test_an_overcommitted_node_has_no_room_up_to_1_27(minor: str, memory: str, woken: bool) -> None:
     """The pod requests cpu; the node has enough of it, and pods that request more memory than there is."""
     crowd = make_pod("q").requests(memory=memory).on("n")
-    loop = loop_over(node().cordoned(), crowd, make_pod("p").requests(cpu="1"), current=RELEASES[minor], gates="")
+    pod = make_pod("p").requests(cpu="1", memory="0")
+    loop = loop_over(node().cordoned(), crowd, pod, current=RELEASES[minor], gates="")
     run(loop)
     assert where(loop, "p") == "unschedulable"
     loop.handlers.put(node().obj())

@@ -242,6 +242,7 @@ def test_a_group_keeps_the_places_of_its_one_search(
     pods = [running("strong", "n1", 5), running("weak", "n2"), running("other", "n3"), *members("1", "1", priority=10)]
     scheduler, decisions, decided = run(minor, (1, 1, 1), pods, pod_group(2, 10))
     assert sorted(scheduler.cluster.pods.infos[row].name for row in decided.victims) == leaving
+    assert all(scheduler.cluster.pods.terminating[row] for row in decided.victims)
     assert (decided.result, short(decided.message)) == ("waiting", message)
     assert [each.nominated_node for each in decisions] == nominated
     assert [scheduler.nominator.node_of(each.pod_row) for each in decisions] == nominated
@@ -340,6 +341,42 @@ def test_which_nominations_are_left_after_the_cycle_of_a_group(
     infos = scheduler.cluster.pods.infos
     assert decided.result == result
     assert {infos[row].name: node for row, node in scheduler.nominator.known().items()} == kept
+
+
+@pytest.mark.parametrize("minor", ["1.36", "1.37"])
+def test_pods_after_a_group_preempt_as_before(minor: str) -> None:
+    pods = [running("weak", "n1"), member("p1", cpu="9").priority(10).obj()]
+    later = make_pod("z").requests(cpu="1").priority(5).obj()
+    scheduler, (first, last), decided = run(minor, (1,), [*pods, later], pod_group(1, 10))
+    assert (decided.result, first.nominated_node, last.nominated_node) == ("unschedulable", "", "n1")
+    assert last.preemption is not None
+    assert [scheduler.cluster.pods.infos[row].name for row in last.preemption.victims] == ["weak"]
+
+
+class FailsOnEmptyNodes(FilterPlugin[None]):
+    """Rejects nodes with pods, and fails on others: in the dry run of preemption."""
+
+    name = "FailsOnEmptyNodes"
+
+    def filter(self, state: None, pod: Any, nodes: Any) -> Verdict:
+        cluster = self.handle.cluster
+        return Verdict.from_statuses(
+            [unschedulable("taken") if cluster.pods_on(row) else error("broken") for row in nodes.rows.tolist()]
+        )
+
+
+@pytest.mark.parametrize("minor", ["1.36", "1.37"])
+def test_an_error_while_a_group_looks_for_victims(minor: str) -> None:
+    pods = [running("weak", "n1"), *members("1", "1", priority=10)]
+    plugins: dict[str, Any] = {"plugins": [FailsOnEmptyNodes], "configuration": with_plugins("FailsOnEmptyNodes")}
+    options: dict[str, Any] = {"gates": GATES_OF_MINOR[minor], "current": RELEASES[minor], **plugins}
+    scheduler = make_scheduler(nodes_with(1), pods, objects=[pod_group(2, 10)], **options)
+    assert {each.result for each in decide(scheduler).values()} == {"error"}
+    decided = scheduler.group_decisions[GroupKey("default", "g")]
+    assert decided.result == "error"
+    assert "broken" in decided.message
+    assert decided.victims == ()
+    assert scheduler.cluster.usage.pod_count.tolist() == [1]
 
 
 # The queue

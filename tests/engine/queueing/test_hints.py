@@ -47,6 +47,7 @@ WAITED, FAILING = registering("Waited", NODE_ADD), registering("Fails", NODE_ADD
         pytest.param([FAILING], ["Fails"], (), NODE_ADD, "AFTER_BACKOFF", id="an-error-is-a-yes"),
         pytest.param([SKIPPING, QUEUEING], ["No", "Yes"], (), NODE_ADD, "AFTER_BACKOFF", id="one-of-two"),
         pytest.param([SKIPPING, QUEUEING], ["No"], (), NODE_ADD, "SKIP", id="others-are-not-asked"),
+        pytest.param([SKIPPING, QUEUEING], ["Yes"], (), NODE_ADD, "AFTER_BACKOFF", id="behind-one-that-is-not-asked"),
         pytest.param([WAITED], [], ("Waited",), NODE_ADD, "IMMEDIATELY", id="what-was-pending"),
         pytest.param([QUEUEING, WAITED], ["Yes"], ("Waited",), NODE_ADD, "IMMEDIATELY", id="pending-wins"),
         pytest.param([QUEUEING, SKIPPING], ["Yes"], ("No",), NODE_ADD, "AFTER_BACKOFF", id="pending-says-no"),
