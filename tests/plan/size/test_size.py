@@ -312,18 +312,22 @@ def waiting(*sizes: tuple[str, int], away: Sequence[int] = (), by: str = "", **s
 
 
 @pytest.mark.parametrize(
-    ("objects", "shapes", "cost"),
+    ("objects", "shapes", "cost", "cheaper", "bound"),
     [
         pytest.param(
             waiting(("3", 2), ("1", 2), ("1500m", 6), ("500m", 1), ("1", 1), topologySpreadConstraints=[{**SPREAD, "topologyKey": HOST}]),
             [shape("x", 8, "2", "4Gi", max=3), shape("y", 9, "4", "8Gi")],
             27,
+            None,
+            None,
             id="spread over hosts",
         ),
         pytest.param(
             waiting(("2", 2), ("1", 3), ("1", 3), ("1500m", 6), away=[3], by=HOST),
             [shape("x", 1, "2", "8Gi", zones=["a", "b"], max=1), shape("y", 4, "2", "10Gi")],
             13,
+            12,
+            None,
             id="one of the cheap nodes",
         ),
         pytest.param(
@@ -334,6 +338,8 @@ def waiting(*sizes: tuple[str, int], away: Sequence[int] = (), by: str = "", **s
             ],
             [shape("x", 5, "4", "10Gi"), shape("y", 7, "6", "10Gi", zones=["a", "b"], max=3), shape("z", 7, "4", "4Gi")],
             15,
+            10,
+            None,
             id="nodes without a zone",
         ),
         pytest.param(
@@ -343,14 +349,40 @@ def waiting(*sizes: tuple[str, int], away: Sequence[int] = (), by: str = "", **s
             ],
             [shape("x", 6, "2", "8Gi", zones=["a", "b", "c"], max=1), shape("y", 3, "8", "4Gi", zones=["a", "b"])],
             15,
+            12,
+            None,
             id="three zones",
+        ),
+        pytest.param(
+            [
+                node("n", cpu="2", memory="8Gi", pods=9),
+                *waiting(("500m", 6), ("1", 3), ("1", 6), ("500m", 3), ("500m", 1), ("1500m", 1)),
+            ],
+            [shape("x", 4, "8", "4Gi", max=3), shape("y", 6, "2", "16Gi", max=3)],
+            14,
+            12,
+            10,
+            id="the program and the room of a node",
+        ),
+        pytest.param(
+            waiting(("2", 3), ("2", 1), ("1", 3), ("2", 1), ("1500m", 3), ("1", 3)),
+            [shape("x", 9, "4", "16Gi", zones=["b"]), shape("y", 4, "4", "8Gi", zones=["a", "b"]), shape("z", 2, "4", "16Gi", max=2)],
+            8,
+            None,
+            8,
+            id="the program proves the cost",
         ),
     ],
 )  # fmt: skip
-def test_purchases_without_a_search_of_the_parts(objects: list[Any], shapes: list[Any], cost: int) -> None:
-    """No cheaper nodes take all pods: the scheduler rejects each set that costs less."""
-    found = size(objects, *shapes, greedy=True, time_limit=60, settings=SearchSettings(listed_sets=0, vain_exchanges=0))
-    assert (found.fits, found.cost) == (True, cost)
+def test_purchases_without_a_search_of_the_parts(
+    objects: list[Any], shapes: list[Any], cost: int, cheaper: int | None, bound: int | None
+) -> None:
+    """No cheaper nodes take all pods: the scheduler rejects each set that costs less. `cheaper` is the cost of one of
+    them, if the last set that was tried is one. Only the program has a bound."""
+    settings = SearchSettings(listed_sets=0, vain_exchanges=0)
+    found = size(objects, *shapes, greedy=bound is None, time_limit=60, settings=settings)
+    assert (found.fits, found.cost, found.lower_bound) == (True, cost, bound)
+    assert (found.cheaper.cost if found.cheaper else None) == cheaper
 
 
 def rooms(*pods: dict[str, Any]) -> tuple[Room, ...]:
