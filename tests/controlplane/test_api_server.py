@@ -76,6 +76,7 @@ def test_a_workload_that_admission_refuses_is_a_warning() -> None:
     apply_items(plane, [make("ReplicaSet", "web", replicas=1)])
     (warning,) = plane.warnings
     assert warning.startswith("ReplicaSet default/web is refused: exceeded quota: few")
+    assert not plane.api.refusals, "no controller has made it"
 
 
 def test_a_pod_that_gets_another_owner_is_of_that_owner_only() -> None:

@@ -67,6 +67,7 @@ SCALES = [
     pytest.param(True, [2, 3, 2], (7, 0), (10, 0), [3, 4, 3], id="proportional scaling: 7 -> 10"),
     pytest.param(True, [2, 8, 3], (13, 0), (8, 0), [1, 5, 2], id="proportional scaling: 13 -> 8"),
     pytest.param(True, [1, 1, 1], (3, 0), (4, 0), [2, 1, 1], id="leftover distribution: 3 -> 4"),
+    pytest.param(True, [2, 4, 4], (10, 0), (11, 0), [2, 5, 4], id="leftover distribution: 10 -> 11, to the largest"),
     pytest.param(True, [1, 1, 1], (3, 0), (2, 0), [1, 1, 0], id="leftover distribution: 3 -> 2"),
     pytest.param(False, [2, 2], (4, 0), (5, 0), [3, 2], id="proportional scaling (no new rs): 4 -> 5"),
     pytest.param(True, [3, 2, 1], (6, 0), (0, 0), [0, 0, 0], id="proportional scaling: 6 -> 0"),

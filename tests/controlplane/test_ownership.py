@@ -171,6 +171,7 @@ def test_a_job_pod_that_succeeds_is_not_made_again() -> None:
 def test_a_stand_in_needs_no_admission_but_counts_in_its_quota() -> None:
     quota = ResourceQuota(ObjectMeta("all", "default"), ResourceQuotaSpec(hard={"pods": "1"}))
     control_plane = ControlPlane(*nodes(1), quota, _owned("web-0", "ReplicaSet", "web"))
+    control_plane.api.prepare()
     control_plane.api.delete(control_plane.pod("web-0"), grace=0)
     assert len(control_plane.run().pods()) == 1
     with pytest.raises(Refusal) as refused:

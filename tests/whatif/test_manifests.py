@@ -423,7 +423,13 @@ def test_what_of_admission_is_not_modelled(tmp_path: Path) -> None:
         "metadata": {"name": "l"},
         "spec": {"limits": [{"type": "PersistentVolumeClaim"}, {"type": "openshift.io/Image"}, {"type": "Pod"}]},
     }
-    counted = {"requests.storage": "1Gi", "count/deployments.apps": "3", "services.nodeports": "2", "limits.cpu": "9"}
+    counted = {
+        "gold.storageclass.storage.k8s.io/requests.storage": "1Gi",
+        "requests.storage": "1Gi",
+        "count/deployments.apps": "3",
+        "services.nodeports": "2",
+        "limits.cpu": "9",
+    }
     cluster = [NODE, quota("a", pods="9"), quota("b", **counted, configmaps="1"), limits]
     loaded, _ = applied(tmp_path, cluster, make_pod("p").limits(cpu="1").doc())
     assert loaded.gaps == ["ResourceQuota default/b: configmaps", "LimitRange default/l: openshift.io/Image"]
