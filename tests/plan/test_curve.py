@@ -88,6 +88,19 @@ def test_pods_that_do_not_request_the_resource_cannot_use_it() -> None:
     assert found.unusable_at["not requested"][-1] == pytest.approx(50 * 2 / 3, abs=0.01)
 
 
+def test_pods_that_request_the_resource_may_lack_another() -> None:
+    """Most pods request no GPU. The one that does finds no cpu for another of its kind."""
+    found = curve([*nodes(3, gpus=2), *pods(1, gpus=1), *pods(1, 1, 1)[1:]], GPU)
+    at_end = {reason: shares[-1] for reason, shares in found.unusable_at.items()}
+    assert at_end == {"lack of cpu": 16.67, "not requested": 33.33}
+
+
+def test_a_node_without_a_place_for_one_more_pod() -> None:
+    (full,) = nodes(10)
+    full["status"]["allocatable"]["pods"] = "1"
+    assert curve([full, *pods(1, 1)]).unusable_at["lack of pods"][-1] == 90
+
+
 SIZES = st.lists(st.integers(1, 8), min_size=1, max_size=12)
 
 

@@ -186,7 +186,7 @@ class Aggregator:
         entry = _badness(row), row
         if len(self._worst) < self._most_worst:
             heapq.heappush(self._worst, entry)
-        elif self._worst and entry[0] > self._worst[0][0]:
+        elif entry[0] > self._worst[0][0]:
             heapq.heapreplace(self._worst, entry)
 
     def worst(self) -> tuple[VariantRow, ...]:

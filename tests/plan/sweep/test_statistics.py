@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.plan.sweep.statistics import FIGURES, Aggregator, FigureRange, Figures, VariantRow
+from ksched_cli.plan.sweep.statistics import FIGURES, Aggregator, FigureRange, Figures, SweptPod, VariantRow
 from ksched_cli.plan.sweep.statistics import _Sums as Sums
 
 
@@ -56,6 +56,29 @@ def test_shares_leave_out_outcomes_of_no_row() -> None:
         "safe": (2, 0.666667),
         "no place": (1, 0.333333),
     }
+
+
+BAD = [
+    VariantRow(0, {}, "error"),
+    VariantRow(1, {}, "safe", Figures(), failed=("a", "b")),
+    VariantRow(2, {}, "no place", Figures(), failed=("a",)),
+    VariantRow(3, {}, "no place", Figures(), pods=(SweptPod("default/p", "unschedulable"),)),
+    VariantRow(4, {}, "no place", Figures(lost=2)),
+    VariantRow(5, {}, "no place", Figures(lost=1, preempted=9)),
+    VariantRow(6, {}, "evicts others", Figures(preempted=2)),
+    VariantRow(7, {}, "evicts others", Figures(preempted=1, evicted=9)),
+    VariantRow(8, {}, "evicts others", Figures(preempted=1, evicted=9)),
+]
+
+
+@pytest.mark.parametrize("order", [BAD, BAD[::-1], BAD[4:] + BAD[:4]], ids=["the worst first", "last", "in between"])
+@pytest.mark.parametrize("worst", [1, 3, 9])
+def test_the_worst_variants_are_kept_whenever_they_come(worst: int, order: list[VariantRow]) -> None:
+    found = Aggregator(worst=worst)
+    found.add(VariantRow(9, {}, "safe", Figures(evicted=99)))
+    for row in order:
+        found.add(row)
+    assert [row.variant for row in found.worst()] == list(range(worst))
 
 
 def test_settings_come_in_the_order_of_their_first_variants() -> None:
