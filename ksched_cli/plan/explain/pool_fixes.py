@@ -53,8 +53,8 @@ class _Attempt(Struct, frozen=True):
 
 
 def find_pool_fixes(source: LoadedInput, pod: str, found: Provisioning) -> tuple[Fix, ...]:
-    """The fixes for a pod that Karpenter `found` no node for, the smallest first."""
-    unplaced = next((each for each in found.unplaced if each.pod == pod and each.stage == "solve"), None)
+    """The fixes for a pod, the smallest first. `found` has what Karpenter decides about this pod."""
+    unplaced = next((each for each in found.unplaced if each.stage == "solve"), None)
     if unplaced is None or source.autoscaler is None:
         return ()
     search = _Search(source, source.autoscaler, pod)
@@ -70,11 +70,7 @@ class _Search:
         self._pod = next(each for each in source.loaded.of(Pod) if pod_key(each) == pod)
         self._template = PodSource(self._pod, store)
         owner = self._template.owner
-        self._workload = {
-            pod_key(each)
-            for each in source.loaded.of(Pod)
-            if each.metadata.namespace == self._pod.metadata.namespace and top_owner(store, each) == owner
-        }
+        self._workload = {pod_key(each) for each in source.loaded.of(Pod) if top_owner(store, each) == owner}
 
     def for_pool(self, name: str, code: str) -> Fix | None:
         """The fix of this NodePool, whose reason has this code."""
