@@ -148,7 +148,6 @@ def run(arguments: list[str]) -> int:
             raise
         return _bug(bug)
     finally:
-        shown.close()
         listen(None)
     return code if isinstance(code, int) else 0
 
