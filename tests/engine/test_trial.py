@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
-from ksched_cli.framework.status import SUCCESS, unschedulable
+from ksched_cli.framework.status import SUCCESS, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.minors import NEWEST
 from tests.builders import make_node, make_pod
+from tests.engine.test_cycle import with_plugins
 from tests.harness import decide, make_scheduler
 from tests.lanes import examples
 
@@ -66,6 +67,32 @@ def test_the_pod_that_fits_in_again_is_no_victim() -> None:
 def test_a_pod_that_is_nominated_to_the_node_counts_in_the_dry_run() -> None:
     """The nominated pod and the new one are two: neither of the running pods can stay."""
     assert victims(make_pod("held").priority(200).nominated("n").gate("held").obj()) == ["a", "b"]
+
+
+class FailsOnB(FilterPlugin[None]):
+    """Rejects nodes with pods. On node b without pods it fails."""
+
+    name = "FailsOnB"
+    scope = "row"
+
+    def filter(self, state: None, pod: Any, nodes: Any) -> Verdict:
+        cluster = self.handle.cluster
+        alone = {row: error("broken") if cluster.nodes.names[row] == "b" else SUCCESS for row in nodes.rows.tolist()}
+        return Verdict.from_statuses(
+            [unschedulable("taken") if cluster.pods_on(row) else status for row, status in alone.items()]
+        )
+
+
+def test_a_filter_that_fails_on_a_node_spoils_that_node_only() -> None:
+    """The pod on b would be the cheapest victim."""
+    running = [make_pod(name).on(name).priority(priority).obj() for name, priority in (("a", 3), ("b", 1), ("c", 2))]
+    scheduler = make_scheduler(
+        [make_node(name).obj() for name in "abc"],
+        [*running, make_pod("new").priority(100).obj()],
+        configuration=with_plugins("FailsOnB"),
+        plugins=[FailsOnB],
+    )
+    assert decide(scheduler)["default/new"].nominated_node == "c"
 
 
 _REQUESTS = st.lists(st.sampled_from((1, 2, 3)), min_size=1, max_size=6)

@@ -17,7 +17,14 @@ from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.depends import Depends, On
 from ksched_cli.framework.handle import Handle
-from ksched_cli.framework.interfaces import FilterPlugin, Plugin, ReservePlugin, ScorePlugin
+from ksched_cli.framework.interfaces import (
+    FilterPlugin,
+    Plugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+    ScorePlugin,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
 from ksched_cli.framework.verdict import Verdict
@@ -182,6 +189,31 @@ def test_a_fault_leaves_no_result_of_the_time_before_it(alike: bool, reuse: bool
     assert scheduler.schedule(2).result == "error"
     cluster.place(6, 0)
     assert scheduler.schedule(3).feasible.tolist() == [0, 2]
+
+
+class QuotaPlugin(PreFilterPlugin[int], FilterPlugin[int]):
+    """Two pods in the cluster. It has no version of what it depends on."""
+
+    name = "QuotaPlugin"
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods anywhere", 0)
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[int]:
+        return PreFilterResult(int(self.handle.cluster.usage.pod_count.sum()))
+
+    def filter(self, state: int, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.of_all(len(nodes), SUCCESS if state < 2 else unschedulable("full"))
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_pods_anywhere_count_without_a_version(reuse: bool) -> None:
+    pods = [make_pod(f"p{row}").obj() for row in range(5)]
+    options: dict[str, Any] = {"plugins": [QuotaPlugin], "configuration": with_plugins("QuotaPlugin"), "reuse": reuse}
+    scheduler = make_scheduler([make_node(name).obj() for name in "abc"], pods, **options)
+    assert [scheduler.schedule(row).row for row in range(4)] == [0, 1, None, None]
+    scheduler.cluster.displace(0)
+    assert scheduler.schedule(4).row == 0
 
 
 class PickyPlugin(ScorePlugin[None]):
