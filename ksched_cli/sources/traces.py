@@ -188,7 +188,7 @@ def read_trace(
     are drawn again, or left out, until together they are as large as `fill` times the nodes.
     """
     node_rows, pod_rows = _rows(nodes), _rows(pods)
-    sizes = mapping.fill
+    sizes = mapping.fill if fill is not None else None
     if fill is not None and sizes is None:
         raise UsageError("--fill: the mapping does not state how large nodes and pods are (its key `fill`)")
     used_of_nodes = [mapping.nodes.name, *mapping.nodes.resources.values(), *mapping.nodes.labels.values()]
@@ -196,8 +196,8 @@ def read_trace(
     texts = (pod.requests, pod.limits, pod.labels, pod.annotations, pod.node_selector)
     used_of_pods = [pod.name, pod.namespace, pod.arrival, *(text for each in texts for text in each.values())]
     problems = [
-        *_missing(nodes, node_rows, used_of_nodes, sizes.node if sizes and fill is not None else ""),
-        *_missing(pods, pod_rows, used_of_pods, sizes.pod if sizes and fill is not None else ""),
+        *_missing(nodes, node_rows, used_of_nodes, sizes.node if sizes else ""),
+        *_missing(pods, pod_rows, used_of_pods, sizes.pod if sizes else ""),
     ]
     if problems:
         raise InputError(problems)

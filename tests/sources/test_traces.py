@@ -7,12 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError, UsageError
 from ksched_cli.simulator import Simulator
-from ksched_cli.sources.traces import BUILT_IN, read_mapping, read_trace
+from ksched_cli.sources.traces import BUILT_IN, TraceMapping, read_mapping, read_trace, with_words
 from tests.running import Ksched
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,64000,262144,2,P100\nn-1,96000,1024,0,\n"
@@ -198,6 +199,8 @@ def test_a_seed_draws_which_of_equal_nodes_is_first(tmp_path: Path) -> None:
         pytest.param("?seed=x", "seed is 'x', not a whole number", id="seed"),
         pytest.param("?fill=0", "fill is '0', not a number above 0", id="fill"),
         pytest.param("?colour=red", "'colour=red' is none of workload=..., seed=..., fill=...", id="key"),
+        pytest.param("?seed", "'seed' is none of workload=..., seed=..., fill=...", id="no value"),
+        pytest.param("?seed=1&seed=2", "'seed=2' is none of workload=..., seed=..., fill=...", id="twice"),
         pytest.param("/none", "there is no openb_node_list_gpu_node.csv in this folder", id="folder"),
     ],
 )  # fmt: skip
@@ -222,3 +225,65 @@ def test_a_table_with_other_columns_is_named_with_its_line(tmp_path: Path, capsy
 def test_tables_that_are_not_there(tmp_path: Path, ksched: Ksched) -> None:
     said = ksched("trace", str(tmp_path / "none.csv"), *tables(tmp_path)[1:], code=2).err
     assert f"cannot read {tmp_path}/none.csv: no such file or directory" in said
+
+
+def sized(node: str = "cpu", pod: str = "cpu", **labels: str) -> TraceMapping:
+    """A mapping of tables with the columns name and cpu, which are as large as these columns say."""
+    fields: dict[str, Any] = {"name": "{name}", "resources": {"cpu": "{cpu}"}}
+    pods = {"name": "{name}", "requests": {"cpu": "{cpu}"}, "labels": labels}
+    return msgspec.convert({"nodes": fields, "pods": pods, "fill": {"node": node, "pod": pod}}, TraceMapping)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "expected"),
+    [
+        pytest.param(10, "a,4\nb,6\n", ["a", "b"], id="as large as the nodes"),
+        pytest.param(30, "a,10\n", ["a", "a-copy-0", "a-copy-1"], id="copies up to the size of the nodes"),
+        pytest.param(29, "a,10\n", ["a", "a-copy-0"], id="the next copy would be too much"),
+        pytest.param(9, "a,10\n", [], id="none fits"),
+    ],
+)
+def test_how_many_pods_fill_the_nodes(nodes: int, pods: str, expected: list[str], tmp_path: Path) -> None:
+    found = trace(tmp_path, nodes=f"name,cpu\nn,{nodes}\n", pods=f"name,cpu\n{pods}", mapping=sized(), fill=1)
+    assert names(found) == expected
+
+
+def test_a_pod_without_a_size_is_one_of_many(tmp_path: Path) -> None:
+    found = trace(tmp_path, nodes="name,cpu\nn,10\n", pods="name,cpu\na,0\nb,10\n", mapping=sized(), fill=1)
+    assert names(found)[:2] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("pods", "mapping", "message"),
+    [
+        pytest.param("a,1\n", sized(pod="cpu * gpus"), "no column gpus", id="no such column"),
+        pytest.param("a,1.2.3\n", sized(), "column cpu has '1.2.3', not a number", id="no number"),
+        pytest.param("a,0\n", sized(), "the pods have no size", id="no size"),
+    ],
+)
+def test_what_cannot_fill_the_nodes(pods: str, mapping: TraceMapping, message: str, tmp_path: Path) -> None:
+    texts = {"nodes": "name,cpu\nn,10\n", "pods": f"name,cpu\n{pods}"}
+    with pytest.raises((InputError, UsageError)) as raised:
+        trace(tmp_path, **texts, mapping=mapping, fill=1)
+    assert message in str(raised.value)
+    assert names(trace(tmp_path, **texts, mapping=mapping)) == ["a"]
+
+
+def test_a_text_of_two_columns_of_which_one_is_empty(tmp_path: Path) -> None:
+    mapping = sized(of="{name}-{cpu}")
+    found = trace(tmp_path, nodes="name,cpu\nn,10\n", pods="name,cpu\na,\n", mapping=mapping)
+    assert [each["metadata"]["labels"] for each in found["Pod"]] == [{"of": "a-"}]
+
+
+def test_at_most_ten_rows_of_another_length_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        trace(tmp_path, nodes="name,cpu\nn,10\n", pods="name,cpu\n" + "a\n" * 12, mapping=sized())
+    assert [problem.line for problem in raised.value.problems] == [*range(2, 12)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("trace:a", "trace:a?seed=5"), ("trace:a?seed=1&fill=2", "trace:a?seed=5&fill=2"), ("a?x=1&", "a?x=1&seed=5")],
+)
+def test_other_words_of_a_source(text: str, expected: str) -> None:
+    assert with_words(text, seed="5") == expected
