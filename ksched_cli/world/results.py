@@ -49,14 +49,6 @@ class UnmovedPods:
     def pods(self) -> tuple[str, ...]:
         return self.columns[0]
 
-    @property
-    def workloads(self) -> tuple[str, ...]:
-        return self.columns[1]
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        return self.columns[2]
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnmovedPods) and self.columns == other.columns
 

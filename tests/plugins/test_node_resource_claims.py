@@ -11,7 +11,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.status import Code
 from ksched_cli.plugins.dynamic_resources import DynamicResources
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, term
 from tests.engine.test_cycle import _FailingPreBind, _RefusingPermit, _RefusingReserve, _WaitingPermit, with_plugins
 from tests.harness import decide, make_bench, make_scheduler, settle
 from tests.plugins.lib.devices.resources import (
@@ -257,6 +257,13 @@ def test_what_an_allocation_takes_is_given_back_with_the_reservation() -> None:
     assert entries(made.cluster, "p") == {"c": {"cpu": "1"}}
     made.plugin.unreserve(state, made.pod, 0)
     assert entries(made.cluster, "p") == {}
+
+
+def test_devices_whose_place_cannot_be_written_into_the_claim_end_the_cycle() -> None:
+    terms = [term(("kubernetes.io/os", "DoesNotExist", [])), term(("zone", "Exists", []))]
+    slice_ = make_slice("s", devices("a"), nodeSelector={"nodeSelectorTerms": terms})
+    found, _ = run([node()], [claiming("p", "c").obj()], make_claim("c", exactly()), slice_)
+    assert "create NodeSelector for claim c: unsupported ResourceSlice.NodeSelector with 2 terms" in found["p"]
 
 
 def test_devices_behind_an_extended_resource_are_used_by_no_container() -> None:

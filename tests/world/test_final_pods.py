@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import PodDisruptionBudget
-from ksched_cli.world.results import FinalPod, FinalPods, TimelineEvent, UnmovedPods, first_lives
+from ksched_cli.controlplane.store import identity_of
+from ksched_cli.world.results import FinalPod, FinalPods, StoredPods, TimelineEvent, UnmovedPods, first_lives
 from ksched_cli.world.world import World
 from tests.lanes import examples
 from tests.test_one_world import CLASSES, budget, node, workload
@@ -85,6 +86,20 @@ def test_budgets_that_did_not_allow_a_preemption(tmp_path: Path) -> None:
     for pod in (first, second):
         world.recorder.note_preempted(pod, "shop/x")
     assert [each.budgets for each in world.recorder.preempted] == [(), ("shop/a",), (), ("shop/a",)]
+
+
+def test_which_pods_are_not_among_the_unmoved_ones(tmp_path: Path) -> None:
+    """An answer is possible as long as the unmoved pods are the stored ones."""
+    world = begun([*CLASSES, node("n0", 4), workload("Deployment", "a", 2, 1, 0)], tmp_path)
+    world.run()
+    store, api = world.plane.store, world.plane.api
+    first, second = sorted(store.of(Pod), key=pod_key)
+    unmoved = StoredPods.all_but([identity_of(first)], store.kept())
+    assert unmoved.columns == ((pod_key(second),), ("Deployment/shop/a",), ("n0",))
+    assert unmoved.left_out_of(store.kept()) == (identity_of(first),)
+    for pod, expected in ((first, (identity_of(first),)), (second, None)):
+        api.update(replace(pod, metadata=replace(pod.metadata, labels={**pod.metadata.labels, "new": "yes"})))
+        assert unmoved.left_out_of(store.kept()) == expected
 
 
 def events_of(*made: tuple[str, str]) -> list[TimelineEvent]:

@@ -162,3 +162,16 @@ def test_incomplete_pools_are_passed_over() -> None:
     half = make_slice("half", devices("x"), node="node", pool="a", count=2)
     whole = make_slice("whole", devices("y"), node="node", pool="b")
     assert allocate([make_claim("claim", exactly())], [make_class(), half, whole]) == [["r=y"]]
+
+
+def test_pools_follow_a_slice_that_changes_beside_one_that_stays() -> None:
+    objects = [make_slice(f"s{at}", devices(f"d{at}"), node="node", pool=f"p{at}") for at in range(2)]
+    cluster, allocator = make_allocator([make_node("node").obj()], objects)
+    inventory = allocator.inventory
+
+    def names() -> list[str]:
+        return [name for pool in inventory.pools.pools_of(0) for _, _, name in pool.device_ids]
+
+    assert names() == ["d0", "d1"]
+    cluster.catalog.put(make_slice("s1", devices("new"), node="node", pool="p1"))
+    assert names() == ["d0", "new"]

@@ -237,6 +237,14 @@ def test_rules_of_1_37(claims: list[Any], objects: list[Any], before: Any, now: 
     assert found == {"1.36": before, "1.37": now}
 
 
+@pytest.mark.parametrize("version", ["1.36", "1.37"])
+def test_without_the_gate_of_capacity_a_request_for_all_devices_gets_all(version: str) -> None:
+    objects = [GPU, *pool_of(device("d1"), device("d2", capacity={"m": "1"}))]
+    off = Features(consumable=False)
+    found = allocate([make_claim("c", everything())], objects, off, release=nearest_release(version))
+    assert found == [["r=d1", "r=d2"]]
+
+
 @pytest.mark.parametrize(
     ("version", "found"), [("1.36.1", [["r=d2"]]), ("1.36.2", None), ("1.36", None), ("1.37", None)]
 )
