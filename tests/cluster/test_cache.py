@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node
+from ksched_cli.api.core import Node, NodeSelectorTerm
+from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog, problem_of_claims
 from ksched_cli.cluster.nodes import zone_key
 from ksched_cli.cluster.pod_info import EPHEMERAL_STORAGE, MEMORY
-from tests.builders import NodeBuilder, make_node, make_pod
+from tests.builders import NodeBuilder, make_node, make_pod, term
 from tests.clusters import IMAGES, nodes, pods
 from tests.lanes import examples
 from tests.plugins.storage import claim
@@ -353,3 +355,32 @@ def test_a_port_that_was_freed_stays_free_when_rows_move() -> None:
     cluster.displace(second)
     cluster.remove_node("b")
     assert cluster.usage.ports.conflicts(ports, 1).tolist() == [False]
+
+
+def test_a_pod_that_loses_its_node_waits_in_its_new_version() -> None:
+    bound = make_pod("p").requests(cpu="1").on("n").obj()
+    cluster = Cluster([make_node("n").obj()], [bound])
+    cluster.unbind(0, make_pod("p").label(app="web").requests(example_com__fpga=1).obj())
+    assert cluster.usage.pod_count.tolist() == [0]
+    assert cluster.pods.infos[0].labels == {"app": "web"}
+    cluster.place(0, 0)
+    assert facts(cluster)["n"]["requested"] == {"example.com/fpga": 1}
+
+
+def test_nodes_that_leave_together_leave_at_the_end() -> None:
+    cluster = Cluster([make_node(name).obj() for name in "abcd"])
+    with cluster.leaving_together():
+        cluster.remove_node("a")
+        cluster.remove_node("c")
+        assert cluster.nodes.names == ["a", "b", "c", "d"]
+    assert cluster.nodes.names == ["b", "d"]
+    cluster.remove_node("d")
+    assert cluster.nodes.names == ["b"]
+
+
+def test_any_term_that_cannot_be_compiled_is_an_error() -> None:
+    good, bad = (msgspec.convert(term(("gen", "Gt", [value])), NodeSelectorTerm) for value in ("1", "x"))
+    selection = Cluster([make_node("n").obj()]).selection
+    selection.check([good])
+    with pytest.raises(SelectorError, match=r"nodeSelectorTerms\[1\]"):
+        selection.check([good, bad])

@@ -102,6 +102,7 @@ def test_distinct_numbers_of_a_long_column(numbers: list[int]) -> None:
         pytest.param(-7, 2, -3, id="negative"),
         pytest.param(-6, 2, -3, id="negative without a rest"),
         pytest.param(-1, 2, 0, id="less than one"),
+        pytest.param(1, 2, 0, id="less than one, positive"),
         pytest.param(7, -2, -3, id="by a negative number"),
         pytest.param(-7, -2, 3, id="both negative"),
     ],

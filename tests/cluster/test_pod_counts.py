@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,6 +89,22 @@ def test_each_placement_changes_one_entry_and_nothing_is_counted_afresh(monkeypa
         after = cluster.counts.current("default", WEB).per_node
         assert after is before
         assert after.tolist() == [1] * (row + 1) + [0] * (MANY - row - 1)
+
+
+def test_changes_of_a_count_are_listed() -> None:
+    cluster = large_cluster()
+    web, other = (cluster.register(make_pod(app).label(app=app).obj()) for app in ("web", "db"))
+    versions = [cluster.counts.versions("default", [WEB])]
+    for change in (
+        lambda: cluster.place(web, 3),
+        lambda: cluster.place(other, 3),
+        lambda: cluster.displace(web),
+        lambda: cluster.place(web, 5),
+    ):
+        change()
+        versions.append(cluster.counts.versions("default", [WEB]))
+    assert cluster.counts.current("default", WEB).changes == [(3, 1), (3, -1), (5, 1)]
+    assert [now != before for before, now in pairwise(versions)] == [True, False, True, True]
 
 
 @pytest.mark.parametrize("afresh", [False, True], ids=["brought up to date", "counted afresh"])
