@@ -5,15 +5,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from ksched_cli.api.core import PodResourceClaimStatus
 from ksched_cli.api.dynamic_resources import (
     ResourceClaim,
     ResourceClaimConsumerReference,
+    ResourceClaimTemplate,
     consumer_group,
     consumer_pod,
     is_controlled_by_group,
     is_reserved_for,
     reserved,
 )
+from ksched_cli.sources.templates import templated_claims
 from tests.builders import make_pod
 
 POD, OTHER = make_pod("a").uid("ua").obj(), make_pod("b").uid("ub").obj()
@@ -60,3 +63,17 @@ def test_which_group_controls_a_claim(owner: dict[str, str] | None, expected: bo
     owners = [{**owner, "uid": "u", "controller": True}] if owner else []
     claim = msgspec.convert({"metadata": {"name": "c", "ownerReferences": owners}}, ResourceClaim)
     assert is_controlled_by_group(claim, "g") is expected
+
+
+def test_the_claims_that_are_made_for_a_pod() -> None:
+    references = [
+        {"name": name, "resourceClaimTemplateName": of} for name, of in (("a", "t"), ("b", "none"), ("c", "t"))
+    ]
+    pod = make_pod("p").spec(resourceClaims=references).obj()
+    pod.status.resource_claim_statuses = (PodResourceClaimStatus("a", "made"),)
+    template = msgspec.convert({"spec": {"metadata": {"annotations": {"k": "v"}}}}, ResourceClaimTemplate)
+    (made,) = templated_claims(pod, {(pod.metadata.namespace, "t"): template})
+    assert made.metadata.annotations == {"k": "v", "resource.kubernetes.io/pod-claim-name": "c"}
+    assert made.metadata.name.startswith("p-c-")
+    names = [(each.name, each.resource_claim_name) for each in pod.status.resource_claim_statuses]
+    assert names == [("a", "made"), ("c", made.metadata.name)]

@@ -302,3 +302,21 @@ def test_what_composite_pod_groups_need(workload: bool, topology: bool, accepted
     else:
         with pytest.raises(UsageError, match="depends on features that are disabled"):
             RELEASES["1.37"].gates(gates)
+
+
+@pytest.mark.parametrize(
+    ("minor", "names", "gang"),
+    [
+        pytest.param("1.37", {"GenericWorkload"}, True, id="with the gates that it switches"),
+        pytest.param("1.37", set(), False, id="no gate"),
+        pytest.param("1.36", {"GenericWorkload"}, False, id="before it switched others"),
+        pytest.param("1.36", {"GangScheduling"}, True, id="by name"),
+    ],
+)
+def test_gates_with_some_values_of_others(minor: str, names: set[str], gang: bool) -> None:
+    given = "GenericWorkload={0}" if minor == "1.37" else "GenericWorkload={0},GangScheduling={0}"
+    on, off = (RELEASES[minor].gates(given.format(state)) for state in ("true", "false"))
+    found = off.with_values_of(on, names)
+    assert found.enabled("GenericWorkload") is ("GenericWorkload" in names)
+    assert found.enabled("GangScheduling") is gang
+    assert not off.enabled("GangScheduling")

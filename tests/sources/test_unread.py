@@ -13,7 +13,7 @@ from ksched_cli.api.decode import UnknownKind
 from ksched_cli.errors import InputError
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.sources.unread import judge, refused_version
+from ksched_cli.sources.unread import judge, pod_template_path, refused_version
 from tests.builders import make_node, make_pod, write_list
 from tests.running import Ksched
 
@@ -85,6 +85,7 @@ def test_versions_that_a_minor_does_not_serve(version: str, kind: str, minor: in
         ("networking.k8s.io/v1beta1", "Job", "there is no kind Job in networking.k8s.io/v1beta1"),
         ("storage.k8s.io/v2", "StorageClass", "there is no kind StorageClass in storage.k8s.io/v2"),
         ("apps/v1", "deployment", "there is no kind deployment in apps/v1 (did you mean Deployment?)"),
+        ("apps/v1", "Podd", "there is no kind Podd in apps/v1 (did you mean v1 Pod?)"),
         # ksched does not have all versions and kinds of these groups.
         ("node.k8s.io/v1alpha1", "RuntimeClass", ""),
         ("networking.k8s.io/v1", "Ingress", ""),
@@ -92,6 +93,7 @@ def test_versions_that_a_minor_does_not_serve(version: str, kind: str, minor: in
         # Another kind of the same name.
         ("serving.example.com/v1", "Service", ""),
         ("kueue.x-k8s.io/v1", "Workload", ""),
+        ("project.sigs.k8s.io/v1", "StorageClass", ""),
     ],
 )
 def test_kinds_that_kubernetes_does_not_have(version: str, kind: str, expected: str) -> None:
@@ -298,3 +300,31 @@ def test_the_last_minor_that_serves_a_version(version: str, kind: str, minor: in
     refused = refused_version(version, kind, minor)
     assert refused is not None
     assert f"Kubernetes 1.{minor} has removed it" in refused[0]
+
+
+POD = {"spec": {"containers": [{"name": "c"}]}}
+
+
+def nested(levels: int) -> Any:
+    return {"a": nested(levels - 1)} if levels else POD
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        pytest.param({"template": POD}, "spec.template", id="a template"),
+        pytest.param({"groups": [3, {"pod": POD}]}, "spec.groups[*].pod", id="in a list"),
+        pytest.param({"containers": [{"name": "c"}]}, "", id="containers alone"),
+        pytest.param({"containers": [3, {"name": "c"}]}, "", id="one container"),
+        pytest.param({"containers": ["c"]}, None, id="names of containers"),
+        pytest.param({"containers": {"c": {"name": "c"}}}, None, id="a mapping of containers"),
+        pytest.param({"resources": {"requests": {"cpu": 1, "memory": 1}}}, "", id="requests"),
+        pytest.param({"resources": {"requests": {"storage": "1Gi"}}}, None, id="a request of storage"),
+        pytest.param({"first": {"containers": [{"name": "c"}]}, "second": POD}, "spec.second", id="the template first"),
+        pytest.param(nested(12), "spec" + ".a" * 12, id="as deep as is looked"),
+        pytest.param(nested(13), None, id="deeper"),
+        pytest.param("x", None, id="no object"),
+    ],
+)
+def test_where_a_resource_has_its_pods(spec: Any, path: str | None) -> None:
+    assert pod_template_path({"spec": spec}) == path
