@@ -210,8 +210,8 @@ def scaled_workloads(items: Sequence[Any], cluster: Loaded, manifests: Loaded) -
         autoscaler = found.get(identity)
         if autoscaler is not None and isinstance(item, Deployment | ReplicaSet | StatefulSet):
             live = cluster.get(type(item), item.metadata.name, item.metadata.namespace)
-            given = item.spec.replicas if item.spec.replicas is not None else live.spec.replicas if live else 1
-            yield Scaled(item, autoscaler, 1 if given is None else given)
+            numbers = (each.spec.replicas for each in (item, live) if each is not None)
+            yield Scaled(item, autoscaler, next((each for each in numbers if each is not None), 1))
 
 
 def scale_edits(scaled: Sequence[Scaled], bound: Bound) -> list[Scale]:
