@@ -302,8 +302,8 @@ class NodeAffinity(
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
         if required is None and not self._enforced and not pod.pod.spec.node_selector:
             return SKIP
-        narrows = required is not None and NodeAffinityRules.of(self.handle.release).narrows_to_named_nodes
-        names = _named_nodes(required.node_selector_terms) if required and narrows else None
+        narrows = NodeAffinityRules.of(self.handle.release).narrows_to_named_nodes
+        names = _named_nodes(required.node_selector_terms) if narrows and required is not None else None
         if names is not None and not names:
             return unresolvable(NodeAffinityReasons.conflicting())
         return PreFilterResult(RequiredNodeAffinity.of(pod.pod.spec), names)

@@ -12,6 +12,7 @@ from ksched_cli.plugins.inter_pod_affinity import PodAffinityGuide
 from ksched_cli.plugins.node_ports import PortsGuide
 from ksched_cli.plugins.node_resources_fit.guide import FitGuide
 from ksched_cli.plugins.pod_topology_spread import PodTopologySpread, SpreadGuide
+from ksched_cli.plugins.taint_toleration import TaintGuide
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 from tests.plugins.test_guides import Place, figures_of, texts_of
@@ -96,6 +97,56 @@ def test_how_far_a_node_is_from_taking_the_pod(
 def test_changes_for_a_taken_port(pod: Any, port: str, ways: list[list[str]]) -> None:
     figures = {"ports": [{"port": port, "heldBy": ["a/x"]}]}
     assert texts_of(PortsGuide(), figures, Place(pod.obj(), make_node().obj())) == ways
+
+
+class TaintedPlace(Place):
+    def tolerate(self, taint: Any) -> tuple[str, tuple[Any, ...]]:
+        return f"tolerate {taint}", ()
+
+    def untaint(self, taint: Any) -> tuple[str, tuple[Any, ...]]:
+        return f"untaint {taint}", ()
+
+    def uncordon(self) -> tuple[str, tuple[Any, ...]]:
+        return "uncordon", ()
+
+
+CORDONED, DOWN = "node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready"
+
+
+@pytest.mark.parametrize(
+    ("cordoned", "taints", "words", "problems", "ends", "ways"),
+    [
+        pytest.param(
+            True, [CORDONED], f"taint {CORDONED}:NoSchedule not tolerated", [], True,
+            [[f"tolerate {CORDONED}:NoSchedule"], ["uncordon"]], id="a cordoned node",
+        ),
+        pytest.param(
+            False, [CORDONED], f"taint {CORDONED}:NoSchedule not tolerated", [f"have taint {CORDONED}:NoSchedule"], True,
+            [[f"tolerate {CORDONED}:NoSchedule"], [f"untaint {CORDONED}:NoSchedule"]], id="its taint alone",
+        ),
+        pytest.param(
+            True, ["own", DOWN], f"taints own:NoSchedule, {DOWN}:NoSchedule not tolerated",
+            ["have taint own:NoSchedule", f"have taint {DOWN}:NoSchedule"], False,
+            [["tolerate own:NoSchedule", f"tolerate {DOWN}:NoSchedule"],
+             ["untaint own:NoSchedule", f"untaint {DOWN}:NoSchedule"]],
+            id="a taint of its own, and one of its state",
+        ),
+    ],
+)  # fmt: skip
+def test_taints(
+    cordoned: bool, taints: list[str], words: str, problems: list[str], ends: bool, ways: list[list[str]]
+) -> None:
+    """The node has another taint, which the pod tolerates. `ends`: a new node does not have the taints."""
+    node = make_node().taint("other")
+    for key in taints:
+        node.taint(key)
+    figures, place = {"taints": [f"{key}:NoSchedule" for key in taints]}, TaintedPlace(make_pod().obj(), node.obj())
+    place.cordoned = cordoned
+    guide = TaintGuide()
+    assert guide.describe(figures) == words
+    assert list(guide.problems((), figures, cordoned=cordoned)) == problems
+    assert guide.ends_on_empty_node(figures) is ends
+    assert texts_of(guide, figures, place) == ways
 
 
 def near(value: str | None) -> dict[str, Any]:

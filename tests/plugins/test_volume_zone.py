@@ -84,6 +84,12 @@ def test_skips(objects: list[Any]) -> None:
     assert make_bench(VolumeZone, [make_node().obj()], with_claims("data"), objects=objects).pre_filter().skipped
 
 
+def test_a_volume_counts_after_a_claim_that_waits_for_a_node() -> None:
+    objects = [claim("late"), storage_class(), claim(volume="pv"), volume(labels={ZONE: "a"})]
+    made = make_bench(VolumeZone, [make_node("n").zone("b").obj()], with_claims("late", "data"), objects=objects)
+    assert made.statuses() == {"n": CONFLICT}
+
+
 def test_looks_the_volumes_up_itself_when_pre_filter_is_off() -> None:
     objects = [claim(volume="pv"), volume(labels={ZONE: "a"})]
     made = make_bench(VolumeZone, [make_node("n").zone("b").obj()], with_claims("data"), objects=objects)
