@@ -102,3 +102,43 @@ def test_values_as_text(value: Any, kind: Any, text: str) -> None:
 )
 def test_a_command_is_folded_as_a_shell_reads_it(line: str, width: int, lines: list[str]) -> None:
     assert fold_command(line, width).split("\n") == lines
+
+
+def test_wide_shows_every_row_and_step() -> None:
+    lines = written(drained(), "wide", ShownNodes(ZONES))
+    assert [line.split()[0] for line in lines[3:9]] == ["a", "b", "c", "d", "e", "f"]
+    assert lines[-1] == "other"
+    assert not [line for line in lines if " more " in line]
+
+
+@pytest.mark.parametrize(
+    ("heads", "row", "table", "wide"),
+    [
+        pytest.param(
+            "Pod; Owner: optional; Why: flows",
+            ["a", "Deployment/web", "one two three four five six seven"],
+            ["POD  WHY", "a    one two three four five six seven"],
+            ["POD  OWNER           WHY", "a    Deployment/web  one two three four", " " * 21 + "five six seven"],
+            id="a column",
+        ),
+        pytest.param(
+            "Pod; Node: node optional; Why: flows",
+            ["a", "n", "one two three four five six seven"],
+            ["POD  NODE  WHY", "a    n     one two three four five six", "           seven"],
+            ["POD  NODE  WHY", "a    n     one two three four five six", "           seven"],
+            id="of a node only its zone",
+        ),
+    ],
+)
+def test_optional_columns_give_way(heads: str, row: list[str], table: list[str], wide: list[str]) -> None:
+    view = View("drain", "", "", "plain", sections=[Section("pods", "", Table(columns(heads), [row]), joined=True)])
+    nodes = ShownNodes({"n": "a-long-zone-name"})
+    assert written(view, "table", nodes, 40) == table
+    assert written(view, "wide", nodes, 40) == wide
+
+
+def test_commands_are_folded_where_they_do_not_fit_beside_the_number_of_a_step() -> None:
+    command = "kubectl uncordon " + "n" * 40
+    view = View("fix", "", "", "plain", sections=[Section("do", "", Lines([Line(command, copied=True)]), joined=True)])
+    assert written(view, width=len(command) + 6) == [command]
+    assert written(view, width=len(command) + 5) == ["kubectl uncordon \\", "  " + "n" * 40]
