@@ -14,7 +14,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.errors import InputError
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.dump import load_dump
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.running import Ksched
 
@@ -283,6 +283,7 @@ _TWO_DUMPS = "these are two dumps of one cluster (leave one of them out, or give
         pytest.param(_version("10", "1"), _version("9", "2"), "1", id="the number counts before the time"),
         pytest.param(_version("", "1"), _version("", "2"), "2", id="no versions: the time of the file"),
         pytest.param(_version("x", "1"), _version("7", "2"), "2", id="one version is no number: the time of the file"),
+        pytest.param(_version("7", "1"), _version("x", "2"), "2", id="the other version is no number"),
     ],
 )
 @pytest.mark.parametrize("later_first", [False, True])
@@ -318,15 +319,29 @@ def test_the_same_object_in_two_files_is_one(tmp_path: Path, version: str) -> No
     assert len(load_dump(paths).of(Node)) == 1
 
 
-def test_two_dumps_are_one_problem(tmp_path: Path) -> None:
+def test_the_same_object_with_and_without_defaults_is_one(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, a_list(make_pod("p").uid("u").doc())) for name in ("a.json", "b.json")]
+    assert len(load_dump(paths).of(Pod)) == 1
+
+
+def test_the_document_of_an_older_version_is_not_kept(tmp_path: Path) -> None:
+    old, new = _version("1", "1"), _version("2", "2")
+    old["metadata"]["managedFields"] = [{"manager": "m", "operation": "Apply"}]
+    first, second = write(tmp_path / "a.json", a_list(old)), write(tmp_path / "b.json", a_list(new))
+    assert ("Node", "", "n") in load_dump([first]).documents
+    assert ("Node", "", "n") not in load_dump([first, second], newest=True).documents
+
+
+@pytest.mark.parametrize(("pods", "more"), [("ab", "1 more object"), ("abc", "2 more objects")])
+def test_two_dumps_are_one_problem(pods: str, more: str, tmp_path: Path) -> None:
     def dump(name: str, version: str) -> str:
-        pods = [make_pod(each).uid(each).doc() for each in "abc"]
-        for pod in pods:
+        documents = [make_pod(each).uid(each).doc() for each in pods]
+        for pod in documents:
             pod["metadata"]["resourceVersion"] = version
-        return write(tmp_path / name, a_list(*pods))
+        return write(tmp_path / name, a_list(*documents))
 
     first, second = dump("a.json", "1"), dump("b.json", "2")
-    text = f"{second}: Pod default/a and 2 more objects are in another version in {first}: {_TWO_DUMPS}"
+    text = f"{second}: Pod default/a and {more} are in another version in {first}: {_TWO_DUMPS}"
     assert complaints(first, second) == [text]
 
 
@@ -419,3 +434,39 @@ def test_a_number_that_no_integer_of_go_holds(
     """A number of 300 digits in a dump was a crash: the cache could not encode the pod."""
     cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("p").spec(**fields).doc())
     assert path in ksched("simulate", "--from", cluster, code=2).err
+
+
+def test_a_mistake_in_a_claim_of_an_older_version(tmp_path: Path) -> None:
+    request = {"name": "r", "deviceClassName": "g", "count": "x"}
+    item = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim", "metadata": {"name": "c"}}
+    path = write(tmp_path / "f.json", a_list({**item, "spec": {"devices": {"requests": [request]}}}))
+    (found,) = complaints(path)
+    assert found.endswith("spec.devices.requests[0].exactly.count: expected a whole number, got a string")
+
+
+def test_accounts_and_ranges_of_services(tmp_path: Path) -> None:
+    accounts = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a", **of}}
+        for of in ({}, {"namespace": "b"})
+    ]
+    ranges = {"apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR", "metadata": {"name": "more"}}
+    loaded = load_dump([write(tmp_path / "f.json", a_list(*accounts, ranges, NODE))])
+    assert set(loaded.accounts) == {("default", "a"), ("b", "a")}
+    assert (set(loaded.service_ranges), dict(loaded.unknown)) == ({"more"}, {})
+
+
+@pytest.mark.parametrize(
+    ("pods", "those"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param([make_pod("a", "x")], "its pending pod is", id="one"),
+        pytest.param([make_pod("a", "x"), make_pod("b", "x")], "its 2 pending pods are", id="two"),
+        pytest.param([make_pod("a", "x").on("n"), make_pod("b"), make_pod("c", "x").phase("Failed")], "", id="others"),
+    ],
+)
+def test_a_namespace_that_is_being_deleted(pods: list[PodBuilder], those: str, tmp_path: Path) -> None:
+    metadata = {"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    path = write(tmp_path / "f.json", a_list(NODE, namespace, *(each.doc() for each in pods)))
+    expected = f"namespace x is being deleted: {those} deleted too, and no pod can be created there"
+    assert load_dump([path]).warnings == ([expected] if those else [])
