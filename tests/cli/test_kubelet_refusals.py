@@ -53,10 +53,11 @@ def test_the_overhead_of_a_runtime_counts(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_pods_without_a_resource_take_nothing_of_it() -> None:
-    node = make_node("n").allocatable(cpu="4", example_com__gpu="1", pods=3).obj()
+    node = make_node("n").allocatable(cpu="4", example_com__gpu="1", memory="8Gi", pods=3).obj()
     wants = make_pod("p").requests(example_com__gpu="1").obj()
     assert kubelet_refusal(wants, node, [make_pod("other").requests(cpu="1").obj()]) == ""
     assert kubelet_refusal(wants, node, [wants]).startswith("OutOfexample.com/gpu")
+    assert kubelet_refusal(make_pod("q").spec(overhead={"memory": "8Gi"}).obj(), node, []) == ""
 
 
 @pytest.mark.parametrize(

@@ -470,7 +470,9 @@ def test_which_replica_set_is_scaled(flag: str, scaled: str) -> None:
         replica_set("one-a", None, "2026-01-01T00:00:00Z", "Deployment/one"),
         replica_set("one-b", 0, "2026-02-01T00:00:00Z", "Deployment/one"),
         replica_set("of-a-rollout", 1, "2026-01-01T00:00:00Z", "Rollout/x"),
+        replica_set("web-z", 9, "2026-01-01T00:00:00Z", "Deployment/web"),
     ]
+    sets[-1].spec.template = None
     done = edited(loaded_of(make_node("n").obj(), *sets), f"scale {flag}")
     assert [each.metadata.name for each in done.loaded.of(ReplicaSet) if each.spec.replicas == 4] == [scaled]
 
