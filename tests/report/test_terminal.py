@@ -128,6 +128,20 @@ def test_wide_shows_every_row_and_step() -> None:
             ["POD  NODE  WHY", "a    n     one two three four five six", "           seven"],
             id="of a node only its zone",
         ),
+        pytest.param(
+            "Pod; Node: node; Why: flows",
+            ["a", "n", "one two three four five six seven"],
+            ["POD  NODE  WHY", "a    n     one two three four five six", "           seven"],
+            ["POD  NODE  WHY", "a    n     one two three four five six", "           seven"],
+            id="the zone of a node behind other columns",
+        ),
+        pytest.param(
+            "Node: node; Why: flows",
+            ["n", "one two three four five six"],
+            ["NODE  ZONE              WHY", "n     a-long-zone-name  one two three", " " * 24 + "four five six"],
+            ["NODE  ZONE              WHY", "n     a-long-zone-name  one two three", " " * 24 + "four five six"],
+            id="not the zone of the node that a row is about",
+        ),
     ],
 )
 def test_optional_columns_give_way(heads: str, row: list[str], table: list[str], wide: list[str]) -> None:
@@ -142,3 +156,18 @@ def test_commands_are_folded_where_they_do_not_fit_beside_the_number_of_a_step()
     view = View("fix", "", "", "plain", sections=[Section("do", "", Lines([Line(command, copied=True)]), joined=True)])
     assert written(view, width=len(command) + 6) == [command]
     assert written(view, width=len(command) + 5) == ["kubectl uncordon \\", "  " + "n" * 40]
+
+
+@pytest.mark.parametrize(
+    ("title", "kind", "shown"),
+    [
+        ("twelve-chars", "number", ["TWELVE-CHARS"]),
+        ("thirteen-char", "number", ["THIRTEEN-", "     CHAR"]),
+        ("example.com/gpu", "number", ["EXAMPLE.COM/", "         GPU"]),
+        ("thirteen-char", "text", ["THIRTEEN-CHAR"]),
+    ],
+)
+def test_a_long_title_of_numbers_is_broken(title: str, kind: Any, shown: list[str]) -> None:
+    table = Table([Heading("Node"), Heading(title, kind)], [["n", 1]])
+    view = View("size", "", "", "plain", sections=[Section("x", "", table, joined=True)])
+    assert [line[6:] for line in written(view)[: len(shown)]] == shown
