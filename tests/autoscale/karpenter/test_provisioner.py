@@ -133,6 +133,11 @@ NODE_OF_HEAVY = node("n", "heavy", cpu="0")
             ["p: all available instance types exceed limits for nodepool (NodePool=heavy)"],
             id="a limit below zero of a resource that no type has",
         ),
+        pytest.param(
+            [pool("heavy", limits={"example.com/gpu": "0"}), waiting()],
+            ["new heavy in any zone: p"],
+            id="a limit of zero of a resource that no type has",
+        ),
     ],
 )
 def test_limits_and_nodes_that_are_passed_over(objects: list[Any], lines: list[str]) -> None:

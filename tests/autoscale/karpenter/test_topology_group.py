@@ -30,6 +30,7 @@ def zones(text: str) -> LabelRequirement:
         pytest.param("", True, "*", "bc", "ab?", id="the first: a zone of the node and one of the pod"),
         pytest.param("", True, "b", "bc", "b", id="the first: the zone of the pod"),
         pytest.param("", True, "ab", "abc", "a?", id="the first: a zone of both"),
+        pytest.param("", True, "a", "b", "a", id="the first: the only zone of the pod"),
         pytest.param("", False, "*", "ab", "", id="there are none"),
     ],
 )
@@ -41,6 +42,22 @@ def test_zones_of_a_pod_affinity(running: str, selects: bool, of_pod: str, of_no
         group.record(zone)
     found, is_drawn = group.next_domain(selects=selects, pod_domains=zones(of_pod), node_domains=zones(of_node))
     assert "".join(sorted(found.values)) + "?" * is_drawn == allowed
+
+
+@pytest.mark.parametrize(
+    ("running", "of_pod", "of_node", "allowed"),
+    [
+        pytest.param("b", "*", "abc", "ac", id="the empty zones"),
+        pytest.param("b", "ab", "bc", "", id="no empty zone of both"),
+        pytest.param("b", "ac", "bc", "c", id="the empty zone of both"),
+    ],
+)
+def test_zones_of_a_pod_anti_affinity(running: str, of_pod: str, of_node: str, allowed: str) -> None:
+    selector = LabelSelector({"app": "web"})
+    group = TopologyGroup(GroupSpec(ANTI_AFFINITY, ZONE, frozenset({"default"}), selector), "abc", 0)
+    group.record(running)
+    found, is_drawn = group.next_domain(selects=True, pod_domains=zones(of_pod), node_domains=zones(of_node))
+    assert ("".join(sorted(found.values)), is_drawn) == (allowed, False)
 
 
 def test_hosts_that_were_added_later_are_empty() -> None:
