@@ -447,6 +447,18 @@ def test_arguments_of_an_out_of_tree_plugin_are_kept() -> None:
     assert "Mine" in expand_profile(made.profiles[0], OLD, OLD.gates(), known).points["filter"]
 
 
+def test_arguments_of_an_out_of_tree_plugin_are_typed_in_an_alpha_version() -> None:
+    given = {**ALPHA, "plugins": {"filter": {"enabled": [{"name": "Mine"}]}}}
+    known, models = {**points(OLD), "Mine": ("filter",)}, {"Mine": PluginArgs}
+    for limit in (5, "many"):
+        text = json.dumps({**given, "pluginConfig": config_of("Mine", limit=limit)})
+        if limit == 5:
+            assert load_config(text, "given", OLD, OLD.gates(), known, models).profiles[0].args["Mine"] == PluginArgs(5)
+        else:
+            with pytest.raises(ConfigError, match="expected a whole number, got a string"):
+                load_config(text, "given", OLD, OLD.gates(), known, models)
+
+
 def test_a_newer_configuration_that_says_nothing_is_the_default_provider() -> None:
     made = load(newer())
     assert made.restated_from == f"{GROUP}/v1"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.load import load_config
+from ksched_cli.config.load import configuration_schema, load_config
 from ksched_cli.config.model import SchedulerConfiguration, expand_profile
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs
 from ksched_cli.config.view import configuration_document
@@ -73,6 +73,17 @@ def test_all_the_invalid_ones_are_there() -> None:
 )
 def test_recorded_configurations_load(case: Path) -> None:
     assert load(case.read_text()).profiles
+
+
+@pytest.mark.parametrize(("kind", "named"), [("Pod", "Pod"), ("", "none"), (None, "none")])
+def test_another_kind(kind: str | None, named: str) -> None:
+    assert mistakes({"kind": kind}) == [f"c.yaml:1: kind: expected kind KubeSchedulerConfiguration, got {named}"]
+
+
+def test_the_schema_needs_what_tells_a_configuration() -> None:
+    schema = configuration_schema(RELEASE)
+    assert schema["required"] == ["apiVersion", "kind"]
+    assert schema["properties"]["kind"] == {"const": "KubeSchedulerConfiguration"}
 
 
 def test_an_empty_configuration_is_the_default_one() -> None:

@@ -427,6 +427,14 @@ def test_plugins_of_other_times(minor: str, version: str, plugin: str, taken: bo
         ),
         pytest.param(
             profile(
+                plugins={"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality", "weight": 7}]}},
+                pluginConfig=[FIT],
+            ),
+            {"ImageLocality": 7},
+            id="all off, with a strategy",
+        ),
+        pytest.param(
+            profile(
                 plugins={
                     "score": {
                         "disabled": [{"name": "NodeResourcesFit"}],

@@ -289,3 +289,11 @@ LONG = "x" * 64
 def test_arguments(plugin: str, args: dict[str, Any], gates: str, expected: list[str]) -> None:
     found = paths({"profiles": [{"pluginConfig": [{"name": plugin, "args": args}]}]}, gates)
     assert found == [f"profiles[0].pluginConfig[0].args.{each}" for each in expected]
+
+
+def test_a_default_constraint_that_stands_twice_is_named_by_its_key_and_action() -> None:
+    twice = {"defaultingType": "List", "defaultConstraints": constraint()["defaultConstraints"] * 2}
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    document = {**head, "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": twice}]}]}
+    with pytest.raises(ConfigError, match=r"\{zone, DoNotSchedule\} is there twice"):
+        load_config(json.dumps(document), "c.yaml", RELEASE, RELEASE.gates(), POINTS)
