@@ -110,20 +110,30 @@ def test_changes_of_a_count_are_listed() -> None:
 @pytest.mark.parametrize("afresh", [False, True], ids=["brought up to date", "counted afresh"])
 def test_copies_count_as_the_pod_does(afresh: bool) -> None:
     cluster = large_cluster()
+    counts: list[int] = []
+
+    def look() -> None:
+        counts[:] = cluster.counts.current("default", WEB).per_node.tolist()
+
     if not afresh:
-        cluster.counts.current("default", WEB)
+        look()
     made = [
         make_pod("counts").label(app="web"),
         make_pod("elsewhere", "other").label(app="web"),
         make_pod("unlike").label(app="db"),
         make_pod("leaving").label(app="web").terminating(),
     ]
-    for row in [cluster.register(each.obj()) for each in made]:
-        cluster.place_copies(row, [3, 3, 5])
+    rows = [cluster.register(each.obj()) for each in made]
+    for row, nodes in zip(rows, ([3, 3, 5], [3], [5], [5, 5]), strict=True):
+        cluster.place_copies(row, nodes)
+        if not afresh:
+            look()
     for each in made:
         each.data["metadata"]["name"] += "-too"
         cluster.place(cluster.register(each.obj()), 3)
-    counts = cluster.counts.current("default", WEB).per_node.tolist()
+        if not afresh:
+            look()
+    look()
     assert counts == [{3: 3, 5: 1}.get(row, 0) for row in range(MANY)]
 
 
