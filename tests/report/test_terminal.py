@@ -171,3 +171,24 @@ def test_a_long_title_of_numbers_is_broken(title: str, kind: Any, shown: list[st
     table = Table([Heading("Node"), Heading(title, kind)], [["n", 1]])
     view = View("size", "", "", "plain", sections=[Section("x", "", table, joined=True)])
     assert [line[6:] for line in written(view)[: len(shown)]] == shown
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shown"),
+    [
+        (["n" * 30], "n" * 30),
+        (["n-one", "n-two", "n-tri1"], "n-one, n-two, n-tri1"),
+        (["n-one", "n-two", "n-tri12"], "3 nodes"),
+        (["n" * 20, "m"], "2 nodes"),
+    ],
+)
+def test_several_nodes_are_named_in_twenty_letters(nodes: list[str], shown: str) -> None:
+    table = Table(columns("Pod; Node: node"), [["a", nodes]])
+    view = View("drain", "", "", "plain", sections=[Section("x", "", table, joined=True)])
+    assert written(view)[1] == f"a    {shown}"
+
+
+def test_numbers_of_steps_are_below_each_other() -> None:
+    steps = Steps([Step(f"step {number}", [Line("so")]) for number in range(1, 11)], numbered=True)
+    lines = written(View("explain", "", "", "plain", sections=[Section("x", "", steps, joined=True)]))
+    assert [*lines[:2], *lines[-2:]] == ["  1  step 1", "     so", " 10  step 10", "     so"]
