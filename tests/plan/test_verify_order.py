@@ -288,9 +288,9 @@ def test_a_node_that_preemption_cleared_is_tried_alone(how: str, verified: Verif
     assert placements(verified(LARGE, SMALL, bound("a", "small"))) == [("a", "other node", Order.KNOWN)]
 
 
-def replica_set(name: str, created: int, replicas: int) -> Document:
+def replica_set(name: str, created: int, replicas: int, kind: str = "Deployment") -> Document:
     deployment = name.partition("-")[0]
-    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment, "uid": deployment, "controller": True}
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": deployment, "uid": deployment, "controller": True}
     metadata = {"name": name, "namespace": "default", "creationTimestamp": at(created), "ownerReferences": [owner]}
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": {"replicas": replicas}}
 
@@ -321,6 +321,16 @@ def replica_set(name: str, created: int, replicas: int) -> Document:
         ),
         pytest.param(
             [replica_set("web-1", 0, 1), replica_set("web-2", 9, 3)], "not known", id="a ReplicaSet that has pods"
+        ),
+        pytest.param(
+            [replica_set("web-2", 9, 3), replica_set("web-1", 0, 0)],
+            "ReplicaSet default/web-1 of that time has no pods any more",
+            id="a ReplicaSet that comes after the one that replaced it",
+        ),
+        pytest.param(
+            [replica_set("web-1", 0, 0, "Rollout"), replica_set("web-2", 9, 3, "Rollout")],
+            "not known",
+            id="ReplicaSets of no Deployment",
         ),
         pytest.param(
             [node("flapping", "64", ready=9), bound("first", "flapping", 0)],
