@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import yaml
 
+from ksched_cli.config.legacy.policy import MAX_WEIGHT
 from ksched_cli.config.load import load_config
 from ksched_cli.config.model import ResolvedProfile, SchedulerConfiguration, expand_profile
 from ksched_cli.config.plugin_args import InterPodAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
@@ -247,6 +248,16 @@ def test_a_predicate_that_is_never_asked_is_told_of(name: str) -> None:
 )
 def test_mistakes_of_a_policy(fields: dict[str, Any], found: dict[str, str]) -> None:
     assert mistakes({**POLICY, **fields}) == found
+
+
+@pytest.mark.parametrize(("weight", "valid"), [(0, False), (1, True), (MAX_WEIGHT - 1, True), (MAX_WEIGHT, False)])
+def test_the_weight_of_a_priority(weight: int, valid: bool) -> None:
+    document = {**POLICY, "priorities": [{"name": "ImageLocalityPriority", "weight": weight}]}
+    text = f"{weight} is not a positive weight, or too large a one"
+    if valid:
+        assert load(document).profiles
+    else:
+        assert mistakes(document) == {"priorities[0].weight": text}
 
 
 def test_ratios_may_be_as_many_as_one_likes_as_long_as_they_have_names() -> None:

@@ -297,3 +297,19 @@ def test_a_default_constraint_that_stands_twice_is_named_by_its_key_and_action()
     document = {**head, "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": twice}]}]}
     with pytest.raises(ConfigError, match=r"\{zone, DoNotSchedule\} is there twice"):
         load_config(json.dumps(document), "c.yaml", RELEASE, RELEASE.gates(), POINTS)
+
+
+@pytest.mark.parametrize(
+    ("election", "message"),
+    [
+        ({"leaseDuration": "5s"}, "5s is not greater than renewDeadline, 10s"),
+        ({"renewDeadline": "20s"}, "15s is not greater than renewDeadline, 20s"),
+        ({"leaseDuration": "10s", "renewDeadline": "10s"}, "10s is not greater than renewDeadline, 10s"),
+    ],
+    ids=["a lease", "a deadline", "both"],
+)
+def test_a_lease_is_compared_with_the_default_too(election: dict[str, str], message: str) -> None:
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    with pytest.raises(ConfigError) as caught:
+        load_config(json.dumps({**head, "leaderElection": election}), "c", RELEASE, RELEASE.gates(), POINTS)
+    assert [problem.message for problem in caught.value.problems] == [message]
