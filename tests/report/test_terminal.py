@@ -192,3 +192,16 @@ def test_numbers_of_steps_are_below_each_other() -> None:
     steps = Steps([Step(f"step {number}", [Line("so")]) for number in range(1, 11)], numbered=True)
     lines = written(View("explain", "", "", "plain", sections=[Section("x", "", steps, joined=True)]))
     assert [*lines[:2], *lines[-2:]] == ["  1  step 1", "     so", " 10  step 10", "     so"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "lines"),
+    [
+        pytest.param(18, ["n-1", "  one {word}"], id="it just fits"),
+        pytest.param(19, ["n-1", "  one", "    {word}"], id="the rest is indented further"),
+    ],
+)
+def test_a_long_line_below_a_step(letters: int, lines: list[str]) -> None:
+    steps = Steps([Step("n-1", [Line(f"one {'w' * letters}")])])
+    view = View("drain", "", "", "plain", sections=[Section("x", "", steps, joined=True)])
+    assert written(view, width=24) == [line.format(word="w" * letters) for line in lines]
