@@ -133,12 +133,12 @@ def _has_room(cluster: Cluster, pod: PodInfo, row: int) -> bool:
     if usage.pod_count[row] + 1 > nodes.allowed_pods[row]:
         return False
     free = nodes.allocatable[:, row] - usage.requested[:, row]
+    # Without amounts of zero.
     requests = dict(pod.incoming_requests)
-    if any(requests.values()) and EngineRules.of(cluster.release).overcommitted_node_has_no_room:
+    if requests and EngineRules.of(cluster.release).overcommitted_node_has_no_room:
         # These amounts are compared even if the pod requests none of them.
         requests = {CPU: 0, MEMORY: 0, EPHEMERAL_STORAGE: 0, **requests}
-        return all(amount <= free[resource] for resource, amount in requests.items())
-    return all(amount <= free[resource] for resource, amount in requests.items() if amount > 0)
+    return all(amount <= free[resource] for resource, amount in requests.items())
 
 
 def _is_wanted(cluster: Cluster, pod: PodInfo, row: int) -> bool:
