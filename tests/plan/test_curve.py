@@ -95,6 +95,16 @@ def test_pods_that_request_the_resource_may_lack_another() -> None:
     assert at_end == {"lack of cpu": 16.67, "not requested": 33.33}
 
 
+@pytest.mark.parametrize(
+    ("small", "large", "at_end"), [(19, 1, {}), (18, 2, {"lack of cpu": 1.5})], ids=["one of 20", "two of 20"]
+)
+def test_the_rarest_requests_are_not_typical(small: int, large: int, at_end: dict[str, float]) -> None:
+    """Typical pods are 95 % of all. The 6 cpu that stay free are too few for a pod of 8."""
+    wanted = [1] * small + [8] * large
+    found = curve([*nodes(sum(wanted) + 6), *pods(*wanted)])
+    assert {reason: shares[-1] for reason, shares in found.unusable_at.items()} == at_end
+
+
 def test_a_node_without_a_place_for_one_more_pod() -> None:
     (full,) = nodes(10)
     full["status"]["allocatable"]["pods"] = "1"

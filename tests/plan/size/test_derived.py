@@ -135,9 +135,13 @@ def test_missing_prices_are_named(count: int, shown: str) -> None:
 
 
 def test_a_price_of_an_instance_type_is_that_of_all_its_pools() -> None:
-    nodes = [typed("n1", "m6i", "a", **{"karpenter.sh/nodepool": "p"}), typed("n2", "m6i", "b"), typed("n3", "c5", "a")]
+    nodes = [
+        typed("n1", "m6i", "a", **{"karpenter.sh/nodepool": "p"}),
+        typed("n2", "m6i", "b", **{"karpenter.sh/nodepool": "q"}),
+        typed("n3", "c5", "a"),
+    ]
     found = shapes(nodes, prices=["m6i=0.4", "c5=1"])
-    assert {name: each["price"] for name, each in found.items()} == {"m6i.p": "0.4", "m6i": "0.4", "c5": "1"}
+    assert {name: each["price"] for name, each in found.items()} == {"m6i.p": "0.4", "m6i.q": "0.4", "c5": "1"}
 
 
 @pytest.mark.parametrize(("price", "name"), [("m9=1", "m9"), ("=1", "=1"), ("m9", "m9")])
