@@ -213,19 +213,15 @@ def _scope_requirement(found: Mapping[str, Any], path: Path) -> Errors:
         yield invalid((*path, "values"), values, text)
 
 
-_AMOUNTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+_REQUESTED = "defaultRequest"
+_AMOUNTS = ("max", "min", "default", _REQUESTED, "maxLimitRequestRatio")
 # Each pair of amounts of one resource, where the first may not be above the second: the field of the error, the amount
 # that it shows, and the words.
 _ORDER = (
     ("min", "max", "min", "min", "min value {} is greater than max value {}"),
-    *(
-        (low, high, "defaultRequest", "defaultRequest", text)
-        for low, high, text in (
-            ("min", "defaultRequest", "min value {} is greater than default request value {}"),
-            ("defaultRequest", "max", "default request value {} is greater than max value {}"),
-            ("defaultRequest", "default", "default request value {} is greater than default limit value {}"),
-        )
-    ),
+    ("min", _REQUESTED, _REQUESTED, _REQUESTED, "min value {} is greater than default request value {}"),
+    (_REQUESTED, "max", _REQUESTED, _REQUESTED, "default request value {} is greater than max value {}"),
+    (_REQUESTED, "default", _REQUESTED, _REQUESTED, "default request value {} is greater than default limit value {}"),
     ("min", "default", "default", "min", "min value {} is greater than default value {}"),
     ("default", "max", "default", "max", "default value {} is greater than max value {}"),
 )

@@ -323,14 +323,9 @@ def _profiles(found: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> 
 
 
 def _is_same_profile(value: str, profile: Mapping[str, Any]) -> bool:
-    match text_at(profile, "type"):
-        case "Unconfined":
-            return value == "unconfined"
-        case "RuntimeDefault":
-            return value in _DEFAULT_PROFILES
-        case "Localhost":
-            return value == f"localhost/{text_at(profile, 'localhostProfile')}"
-    return True
+    own = f"localhost/{text_at(profile, 'localhostProfile')}"
+    values = {"Unconfined": ("unconfined",), "RuntimeDefault": _DEFAULT_PROFILES, "Localhost": (own,)}
+    return value in values.get(text_at(profile, "type"), (value,))
 
 
 ROWS: Rows = {

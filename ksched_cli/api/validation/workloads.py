@@ -40,15 +40,14 @@ def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Errors]:
     """The selector and the template of a workload whose pods restart (ValidatePodTemplateSpecForReplicaSet)."""
 
     def check(spec: Mapping[str, Any], path: Path) -> Errors:
-        template, here = object_at(spec, "template"), (*path, "template", "spec")
+        pod, here = object_at(spec, "template", "spec"), (*path, "template", "spec")
         if owner != "StatefulSet":
-            yield from names_in_pod(object_at(template, "spec"), here)
+            yield from names_in_pod(pod, here)
         if spec.get("selector") is not None and kind:
             yield from _selector(spec, path, kind)
         elif kind:
             yield required((*path, "selector"))
             yield from [_mismatch(path, None)] if owner == "DaemonSet" else ()
-        pod = object_at(template, "spec")
         if text_at(pod, "restartPolicy") not in ("", "Always"):
             yield unsupported((*here, "restartPolicy"), text_at(pod, "restartPolicy"), ("Always",))
         if number_at(pod, "activeDeadlineSeconds") is not None:
