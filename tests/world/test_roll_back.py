@@ -119,6 +119,20 @@ def test_a_trial_that_begins_again_is_rolled_back_first(tmp_path: Path) -> None:
     assert len(world.plane.store.of(Pod)) == before
 
 
+def test_a_trial_whose_second_change_fails_takes_the_first_back(tmp_path: Path) -> None:
+    world = begun([*CLASSES, node("n0", 2), workload("Deployment", "a", 1, 1, 0)], tmp_path)
+    world.run()
+    edits, _ = parse_edits([("scale", "deployment/shop/a=2")])
+
+    def fail(plane: object) -> None:
+        raise KschedError("no")
+
+    with pytest.raises(KschedError), world.trial(Changes(edits=edits, namespace="shop"), fail):
+        pass
+    world.run()
+    assert len(world.plane.store.of(Pod)) == 1
+
+
 @pytest.mark.slow
 @given(items=clusters(), steps=st.lists(st.one_of(workloads, workloads, changes), min_size=2, max_size=6))
 @settings(max_examples=examples(60), deadline=None)
