@@ -52,7 +52,7 @@ POOL_FIXES = {
     "limit": (node_pool(limits={"cpu": "2"}, template=node_pool()["spec"]["template"]), {}, "raise its limit of cpu from 2 to 5"),
     "memory": (node_pool(limits={"cpu": "100", "memory": "1Gi"}, template=node_pool()["spec"]["template"]), {},
                "raise its limit of memory from 1Gi to 32Gi"),
-    "one of two limits": (node_pool(limits={"cpu": "5", "memory": "1Gi"}, template=node_pool()["spec"]["template"]), {},
+    "one of two limits": (node_pool(limits={"cpu": "4500m", "memory": "1Gi"}, template=node_pool()["spec"]["template"]), {},
                           "raise its limit of memory from 1Gi to 32Gi"),
     "nodes": (node_pool(limits={"nodes": "0"}, template=node_pool()["spec"]["template"]), {}, "raise its limit of nodes from 0 to 2"),
     "taint": (tainted(GPU), {}, "tolerate its taint gpu=true:NoSchedule in Pod web"),
