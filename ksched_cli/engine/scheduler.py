@@ -206,16 +206,13 @@ class Scheduler:
 
     def run(self, queue: PendingQueue) -> Iterator[Decision]:
         """One cycle per pod or pod group, in order; each decision is taken with the ones before it in force."""
-        try:
-            for row, message in queue.failed.items():
-                yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
-            if self._group_cycle is None:
-                yield from map(self.schedule, queue.active)
-                return
-            for turn in self.turns(queue):
-                yield from self.take(turn)
-        finally:
-            self.close()
+        for row, message in queue.failed.items():
+            yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
+        if self._group_cycle is None:
+            yield from map(self.schedule, queue.active)
+            return
+        for turn in self.turns(queue):
+            yield from self.take(turn)
 
     def run_up_to(self, queue: PendingQueue, pod_row: int) -> tuple[list[Decision], Turn]:
         """The decisions before the turn that this pod of the queue has a part in, and that turn, not yet taken."""
@@ -225,11 +222,6 @@ class Scheduler:
                 return before, turn
             before += self.take(turn)
         raise AssertionError("the pod is in the queue")
-
-    def close(self) -> None:
-        """Close the connections to extenders, after the last cycle."""
-        if self.extenders is not None:
-            self.extenders.close()
 
     def turns(self, queue: PendingQueue) -> Iterator[Turn]:
         """The pods that share a cycle: each by itself, or a group with all its pods when the first is due."""

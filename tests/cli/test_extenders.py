@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +203,15 @@ def test_the_cause_is_the_reason_that_an_extender_has_for_most_nodes(tmp_path: P
         service.url,
         ["no licence"],
     )
+
+
+@pytest.mark.parametrize("arguments", [(), ("--settle",), ("-o", "json"), ("--orders", "2")])
+def test_no_command_leaves_a_connection_open(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Service(ANSWERS) as service, warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        simulate(tmp_path, capsys, {"urlPrefix": service.url, **JUDGE}, "--allow-extenders", *arguments)
+        assert service.asked
+        gc.collect()
+    assert not [each for each in found if issubclass(each.category, ResourceWarning)]

@@ -253,9 +253,6 @@ class HTTPExtender:
         self._any_node = self._rules.extenders_may_add_nodes
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
-    def close(self) -> None:
-        self._client.close()
-
     def is_interested(self, pod: PodInfo) -> bool:
         """Whether the pod requests a resource that the extender manages; one that manages none takes every pod."""
         spec = pod.pod.spec
@@ -480,10 +477,6 @@ class Extenders:
     def report(self) -> list[dict[str, Any]]:
         """For the coverage."""
         return [each.report() for each in self._extenders]
-
-    def close(self) -> None:
-        for extender in self._extenders:
-            extender.close()
 
 
 def make_extenders(

@@ -15,6 +15,7 @@ import socket
 import ssl
 import tempfile
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -135,6 +136,8 @@ class Client:
         }
         self._headers.update(_credentials(self._parts))
         self._connection: http.client.HTTPConnection | None = None
+        # Closes the connection when nothing has the client any more: a run that ends anywhere leaves none open.
+        self._hang_up: weakref.finalize[..., Any] | None = None
         self._deadline = 0.0
 
     @property
@@ -199,6 +202,9 @@ class Client:
                 except BaseException:
                     sock.close()
                     raise
+            if self._hang_up is not None:
+                self._hang_up.detach()
+            self._hang_up = weakref.finalize(self, sock.close)
             self._connection = http.client.HTTPConnection(self._host, self._port)
             self._connection.sock = _Timed(sock, self._left)  # all that http.client needs of a socket
         return self._connection

@@ -406,9 +406,7 @@ def _placed_with(subject: Subject, scheduler: Scheduler, plugin: str, weight: in
 
 def _decide(scheduler: Scheduler, turn: Turn, pod_row: int) -> Decision:
     """The last cycle of a scheduler, that of this pod."""
-    decision = next(each for each in scheduler.take(turn) if each.pod_row == pod_row)
-    scheduler.close()
-    return decision
+    return next(each for each in scheduler.take(turn) if each.pod_row == pod_row)
 
 
 def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
