@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace as replace_fields
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -51,10 +51,6 @@ from ksched_cli.plan.sweep.trials import (
 from ksched_cli.progress import steps
 from ksched_cli.sources.decoding import API_VERSION
 from ksched_cli.sources.loaded import Loaded
-
-if TYPE_CHECKING:
-    pass
-
 
 ABOUT, ROWS = "sweep.json", "rows.jsonl"
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.plan.sweep.statistics import FIGURES, Aggregator, FigureRange, Figures, SweptPod, VariantRow
+from ksched_cli.plan.sweep.statistics import (
+    FIGURES,
+    Aggregator,
+    FigureRange,
+    Figures,
+    SweptPod,
+    VariantOutcome,
+    VariantRow,
+)
 from ksched_cli.plan.sweep.statistics import _Sums as Sums
 
 
@@ -87,3 +95,69 @@ def test_settings_come_in_the_order_of_their_first_variants() -> None:
     for variant, scale in ((3, "b"), (2, "a"), (1, "b"), (4, "c"), (0, "a")):
         found.add(VariantRow(variant, {"scale": scale}, "safe", Figures(nodes=3)))
     assert [each["scale"] for each in found.settings()] == ["a", "b", "c"]
+
+
+def setting(variant: int, scale: str, outcome: VariantOutcome = "safe", **figures: int) -> VariantRow:
+    return VariantRow(variant, {"scale": scale}, outcome, Figures(**figures))
+
+
+@pytest.mark.parametrize(
+    ("rows", "front"),
+    [
+        pytest.param([setting(0, "a", nodes=3, preempted=2), setting(1, "b", nodes=2, preempted=2)], "b", id="better"),
+        pytest.param([setting(0, "a", nodes=3, lost=0), setting(1, "b", nodes=2, lost=1)], "ab", id="each in one"),
+        pytest.param([setting(0, "a", nodes=3), setting(1, "b", nodes=3)], "ab", id="equal"),
+        pytest.param(
+            [setting(0, "a", nodes=2), setting(1, "a", nodes=4), setting(2, "b", nodes=3), setting(3, "b", nodes=2)],
+            "b",
+            id="on average",
+        ),
+        pytest.param(
+            [setting(0, "a", lost=2, nodes=1), setting(1, "b", lost=1, nodes=3), setting(2, "c", lost=1, nodes=2)],
+            "ac",
+            id="one of three",
+        ),
+        pytest.param([VariantRow(0, {"scale": "a"}, "error"), setting(1, "b", nodes=9)], "b", id="not an error"),
+    ],
+)
+def test_no_setting_of_the_pareto_front_is_beaten(rows: list[VariantRow], front: str) -> None:
+    found = Aggregator(worst=1)
+    for row in rows:
+        found.add(row)
+    assert "".join(each["scale"] for each in found.settings() if each["paretoFront"]) == front
+
+
+def test_settings_leave_out_failures_orders_and_draws() -> None:
+    """They are what a setting has to stand."""
+    found = Aggregator(worst=1)
+    found.add(VariantRow(0, {"fail": ["n"], "order": 1, "tie": 2, "scale": "a"}, "safe", Figures()))
+    found.add(VariantRow(1, {"fail": ["m"], "order": 2, "scale": "a"}, "no place", Figures()))
+    assert [(each["scale"], sorted(each["outcomes"])) for each in found.settings()] == [("a", ["no place", "safe"])]
+    without = Aggregator(worst=1)
+    without.add(VariantRow(0, {"fail": ["n"], "order": 1, "tie": 2}, "safe", Figures()))
+    assert without.settings() == ()
+
+
+def test_the_worst_outcome_of_each_failure() -> None:
+    found = Aggregator(worst=1)
+    outcomes: tuple[VariantOutcome, ...] = ("evicts others", "no place", "safe")
+    for variant, outcome in enumerate(outcomes):
+        found.add(VariantRow(variant, {"fail": ["n2"]}, outcome))
+    found.add(VariantRow(3, {"fail": ["n1", "n2"]}, "loses pods"))
+    found.add(VariantRow(4, {"fail": ["n3"]}, "safe"))
+    assert list(found.failures().items()) == [("n1", "loses pods"), ("n2", "no place"), ("n3", "safe")]
+
+
+def test_the_odds_of_pods() -> None:
+    """Of all variants in which something happened to the pod; the most frequent result and node first."""
+    found = Aggregator(worst=1)
+    placed = [SweptPod("default/b", "scheduled", node) for node in ("n2", "n3", "n2", "n1")]
+    for variant, pod in enumerate([*placed, SweptPod("default/b", "unschedulable"), SweptPod("default/a", "lost")]):
+        found.add(VariantRow(variant, {}, "safe", pods=(pod,), failed=("x",) if variant else ()))
+    lost, moved = found.pods()
+    assert (lost.pod, moved.pod) == ("default/a", "default/b")
+    assert [(name, each.variants) for name, each in moved.results.items()] == [("scheduled", 4), ("unschedulable", 1)]
+    assert [(name, each.share) for name, each in moved.nodes.items()] == [("n2", 0.4), ("n1", 0.2), ("n3", 0.2)]
+    assert [(name, each.share) for name, each in lost.results.items()] == [("lost", 1.0)]
+    assert lost.nodes == {}
+    assert {text: (each.variants, each.share) for text, each in found.failed().items()} == {"x": (5, 0.833333)}

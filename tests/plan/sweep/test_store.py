@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,29 @@ def test_progress_counts_the_variants_that_are_done() -> None:
     rows = list(run)
     assert seen == sorted(seen)
     assert (seen[-1], {of_all for _, of_all in seen}) == ((len(rows), len(rows)), {len(run)})
+
+
+def test_the_rate_counts_variants_that_were_run(tmp_path: Path) -> None:
+    out = str(tmp_path)
+    first = simulator().sweep(fail="zone", out=out).result()
+    assert (first.variants, first.stats.resumed, first.stats.workers) == (2, 0, 1)
+    assert first.stats.variants_per_second == pytest.approx(2 / first.stats.seconds, rel=0.05)
+    again = simulator().sweep(fail="zone", out=out, resume=True).result()
+    assert (again.variants, again.stats.resumed, again.stats.variants_per_second) == (2, 2, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_drawn"),
+    [
+        pytest.param({"fail": "zone"}, False, id="all failures"),
+        pytest.param({"fail": "node", "sample": 1}, True, id="a sample"),
+        pytest.param({"fail": "zone", "sample": 9}, False, id="a sample of more than there are"),
+        pytest.param({"fail": "zone", "ties": 1}, True, id="tie-breaks"),
+        pytest.param({"orders": 1}, True, id="orders"),
+    ],
+)
+def test_which_variants_are_drawn_of_many(words: dict[str, Any], is_drawn: bool) -> None:
+    assert simulator().sweep(**words).result().is_drawn is is_drawn
 
 
 @pytest.mark.parametrize("installed", [True, False])
