@@ -65,6 +65,8 @@ def avoiding(builder: Any, *rules: Any) -> Any:
 NEAR = near(rule(app="a"))
 NEAR_BOTH = near(rule(app="a"), rule(tier="x"))
 FAR = avoiding(pod(), rule(app="a"))
+NEAR_TWICE = near(rule(app="a"), rule("rack", app="a"))
+FAR_TWICE = avoiding(pod(), rule(app="a"), rule("rack", app="a"))
 EVERYWHERE = near({**rule(app="a"), "namespaceSelector": {}})
 BROKEN = near({"labelSelector": {"matchExpressions": [{"key": "a", "operator": "?"}]}, "topologyKey": "zone"})
 
@@ -114,12 +116,17 @@ BROKEN = near({"labelSelector": {"matchExpressions": [{"key": "a", "operator": "
         case("its-terms-cannot-be-read", BROKEN, ASSIGNED_POD_ADD, None, placed(app="b"), True),
         case("a-node-of-the-topology", NEAR, NODE_ADD, None, node(zone="1"), True),
         case("a-node-outside", NEAR, NODE_ADD, None, node(), False),
+        case("a-node-of-one-topology-of-two", NEAR_TWICE, NODE_ADD, None, node(rack="r"), True),
+        case(
+            "it-moves-in-one-of-two", NEAR_TWICE, NODE_LABEL, node(zone="1", rack="r"), node(zone="2", rack="r"), True
+        ),
         case("the-node-moves", NEAR, NODE_LABEL, node(zone="1"), node(zone="2"), True),
         case("the-node-joins", NEAR, NODE_LABEL, node(), node(zone="2"), True),
         case("the-node-leaves", NEAR, NODE_LABEL, node(zone="1"), node(), False),
         case("other-labels", NEAR, NODE_LABEL, node(zone="1"), node(zone="1", x="2"), False),
         case("any-node-may-be-free-of-others", FAR, NODE_ADD, None, node(), True),
         case("away-from-others", FAR, NODE_LABEL, node(zone="1"), node(zone="2"), True),
+        case("away-in-one-of-two", FAR_TWICE, NODE_LABEL, node(zone="1", rack="r"), node(zone="2", rack="r"), True),
         case("out-of-the-topology", FAR, NODE_LABEL, node(zone="1"), node(), True),
         case("into-the-topology", FAR, NODE_LABEL, node(), node(zone="1"), False),
         case("other-labels-of-an-avoided", FAR, NODE_LABEL, node(zone="1"), node(zone="1", x="1"), False),
@@ -166,6 +173,7 @@ BAD = spread({**constraint(), "labelSelector": {"matchExpressions": [{"key": "a"
         case("a-pending-pod-comes", ONE, UNSCHEDULED_POD_ADD, None, pod("q", app="a"), False),
         case("a-pending-pod-changes", ONE, OWN_LABEL, pod("q", app="b"), pod("q", app="a"), False),
         case("a-pending-pod-goes", ONE, ASSIGNED_POD_DELETE, pod("q", app="a"), None, False),
+        case("a-pod-comes-that-one-of-two-counts", TWO, ASSIGNED_POD_ADD, None, placed(tier="x"), True),
         case("a-counted-pod-goes", ONE, ASSIGNED_POD_DELETE, placed(app="a"), None, True),
         case("another-pod-goes", ONE, ASSIGNED_POD_DELETE, placed(app="b"), None, False),
         case("a-nominated-pod-goes", ONE, ASSIGNED_POD_DELETE, pod("q", app="a").nominated("n"), None, True),

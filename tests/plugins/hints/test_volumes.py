@@ -51,7 +51,12 @@ def in_other_namespace(pod: Any) -> Any:
     return replace(pod, metadata=replace(pod.metadata, namespace="other"))
 
 
+def two_disks(*names: str, pod: str = "pod", node: str = "") -> Any:
+    return with_volumes(*({"name": each, "gcePersistentDisk": {"pdName": each}} for each in names), pod=pod, node=node)
+
+
 GONE = {"pod": "q", "node": "n"}
+TEMPORARY = {"name": "t", "emptyDir": {}}
 
 
 @pytest.mark.parametrize(
@@ -72,6 +77,9 @@ GONE = {"pod": "q", "node": "n"}
             False,
         ),
         case("a-pod-with-the-disk-goes", disk(), ASSIGNED_POD_DELETE, disk(**GONE), None, True),
+        case(
+            "one-disk-of-two-is-free", two_disks("d", "e"), ASSIGNED_POD_DELETE, two_disks("x", "d", **GONE), None, True
+        ),
         case("a-pod-with-another-disk-goes", disk(), ASSIGNED_POD_DELETE, disk("e", **GONE), None, False),
         case(
             "both-only-read-the-disk", disk(read_only=True), ASSIGNED_POD_DELETE, disk("d", True, **GONE), None, False
@@ -83,7 +91,14 @@ def test_volume_restrictions(pod: Any, event: Any, old: Any, new: Any, expected:
     assert hint(VolumeRestrictions, pod, event, old, new, options) is expected
 
 
-NEBULOUS = with_volumes({"name": "v", "awsElasticBlockStore": {"volumeID": "vol-1"}})
+EBS = {"name": "v", "awsElasticBlockStore": {"volumeID": "vol-1"}}
+NEBULOUS = with_volumes(EBS)
+
+
+def two_limits(first: int, second: int) -> Any:
+    node = csi_node("n", first, "a")
+    node.spec.drivers = (*node.spec.drivers, *csi_node("n", second, "b").spec.drivers)
+    return node
 
 
 @pytest.mark.parametrize(
@@ -95,6 +110,7 @@ NEBULOUS = with_volumes({"name": "v", "awsElasticBlockStore": {"volumeID": "vol-
         case("a-limit-stays", MOUNTING, updated("CSINode"), csi_node("n", 2), csi_node("n", 2), False),
         case("a-limit-is-set", MOUNTING, updated("CSINode"), csi_node("n", None), csi_node("n", 1), True),
         case("a-limit-is-gone", MOUNTING, updated("CSINode"), csi_node("n", 1), csi_node("n", None), False),
+        case("one-of-two-limits-rises", MOUNTING, updated("CSINode"), two_limits(1, 1), two_limits(1, 2), True),
         case("a-driver-comes", MOUNTING, updated("CSINode"), csi_node("n", 1, "a"), csi_node("n", 1, "b"), True),
         case("a-pod-with-a-claim-goes", MOUNTING, ASSIGNED_POD_DELETE, with_claims("x", **GONE), None, True),
         case(
@@ -106,6 +122,14 @@ NEBULOUS = with_volumes({"name": "v", "awsElasticBlockStore": {"volumeID": "vol-
             True,
         ),
         case("a-pod-with-a-migrated-disk-goes", MOUNTING, ASSIGNED_POD_DELETE, disk(**GONE), None, True),
+        case(
+            "a-pod-with-a-disk-and-another-volume-goes",
+            MOUNTING,
+            ASSIGNED_POD_DELETE,
+            with_volumes(TEMPORARY, EBS, **GONE),
+            None,
+            True,
+        ),
         case("a-pod-without-volumes-goes", MOUNTING, ASSIGNED_POD_DELETE, make_pod("q").on("n"), None, False),
         case(
             "a-pod-with-other-volumes-goes",
@@ -132,6 +156,14 @@ NEBULOUS = with_volumes({"name": "v", "awsElasticBlockStore": {"volumeID": "vol-
         case(
             "of-the-disk-s-driver",
             NEBULOUS,
+            ClusterEvent("VolumeAttachment", Action.DELETE),
+            attachment("a", "n", "pv", "ebs.csi.aws.com"),
+            None,
+            True,
+        ),
+        case(
+            "of-the-driver-of-one-of-its-volumes",
+            with_volumes(TEMPORARY, EBS),
             ClusterEvent("VolumeAttachment", Action.DELETE),
             attachment("a", "n", "pv", "ebs.csi.aws.com"),
             None,
