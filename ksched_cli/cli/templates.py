@@ -66,7 +66,7 @@ def _value(argument: str, following: Sequence[str]) -> tuple[str, int] | None:
         return (following[0], 2) if following else None
     if argument.startswith(f"{_LONG}="):
         return argument.removeprefix(f"{_LONG}="), 1
-    if argument.startswith(_SHORT) and not argument.startswith("--"):
+    if argument.startswith(_SHORT):
         return argument.removeprefix(_SHORT), 1
     return None
 

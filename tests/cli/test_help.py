@@ -9,11 +9,13 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
 import pytest
+from typer import Option, Typer
 
-from ksched_cli.cli.help_layout import RARE, option_names
+from ksched_cli.cli.help_layout import RARE, HelpCommand, option_names
 from ksched_cli.cli.main import EVERY, program_with, run
 from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT
@@ -182,3 +184,52 @@ def test_a_page_is_laid_out_on_a_terminal_only(ksched: Ksched, monkeypatch: pyte
     laid_out = ksched("help", "edits", code=0).out
     assert "```" not in laid_out
     assert "\x1b[1m" in laid_out
+
+
+Way = StrEnum("Way", ["ab", "abc"])
+MADE_HELP = """Do it.
+
+Examples:
+  ksched do {fits}
+  ksched do {long}
+
+A note."""
+MADE_OPTIONS = Typer()
+
+
+@MADE_OPTIONS.command(
+    cls=HelpCommand,
+    help=MADE_HELP.format(fits="a" * 48, long=f"{'b' * 39} with-hyphens {'c' * 39} {'d' * 60} e"),
+)
+def _made(
+    first: Annotated[str, Option("--first", metavar="N" * 20, help="Has 28 letters.")] = "",
+    second: Annotated[str, Option("--second", metavar="N" * 20, help="Has 29 letters.")] = "",
+    way: Annotated[Way, Option("--a-way-of-28-letters", help="Choices that fit.")] = Way.ab,
+    other: Annotated[Way, Option("--my-way-of-29-letters", help="Choices that do not fit.")] = Way.ab,
+) -> None:
+    """An example and names of options that just fit, and others that are a letter too long."""
+
+
+def test_the_layout_of_lines_that_just_fit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit, match="0"):
+        MADE_OPTIONS(["--help"])
+    assert (
+        capsys.readouterr()
+        .out.partition("Examples:\n")[2]
+        .startswith(f"""\
+  ksched do {"a" * 48}
+  ksched do {"b" * 39} \\
+      with-hyphens {"c" * 39} \\
+      {"d" * 60} \\
+      e
+
+Options:
+  --first NNNNNNNNNNNNNNNNNNNN  Has 28 letters
+  --second NNNNNNNNNNNNNNNNNNNN
+                                Has 29 letters
+  --a-way-of-28-letters ab|abc  Choices that fit
+  --my-way-of-29-letters        Choices that do not fit: ab,
+                                abc
+""")
+    )

@@ -127,6 +127,7 @@ def test_the_chosen_pod_stays_chosen() -> None:
         assert press(bottom, key).shown.chosen == long.shown.pods[row].pod
     assert state.shown.after(moment(pods=1), NOW).chosen == "default/web-0"
     assert press(state, "j", "j").shown.after(moment(pods=1), NOW).chosen == "default/big-0"
+    assert press(state, "k").shown.after(moment(pods=1), NOW).chosen == "default/held-0"
     assert press(state, "q").ended
 
 
@@ -157,6 +158,8 @@ def test_news_stays_for_a_minute() -> None:
     sections = {at: [each.name for each in view(replace(first, now=at)).sections] for at in (NOW + 70, NOW + 71)}
     assert ["news" in each for each in sections.values()] == [True, False]
     assert "news" not in [each.name for each in view(shown()).sections]
+    titles = {at: view(replace(first.after(bound, NOW + at), now=NOW + at)).sections[2].title for at in (70, 71)}
+    assert titles == {70: "The last minute (2 changes)", 71: "The last minute (1 change)"}
     lost = first.after(News(Kind.LOST, why="connection refused; the data is 20s old"), NOW + 20)
     assert view(lost).notes[0].text == "the API server does not answer: connection refused; the data is 20s old"
     assert not view(lost.after(News(Kind.BACK), NOW + 21)).notes

@@ -171,6 +171,7 @@ def test_the_fullest_nodes() -> None:
         make_pod("cpu").requests(cpu="9").on("n-7").doc(),
         make_pod("memory").requests(cpu="1", memory="5Gi").on("n-6").doc(),
         make_pod("small").requests(cpu="2", memory="2Gi").on("n-5").doc(),
+        make_pod("half").requests(cpu="5").on("n-4").doc(),
     ]
     new = make_pod("new").requests(cpu="4", memory="1Gi").spec(nodeSelector={"kubernetes.io/hostname": "n-5"}).doc()
     nodes[5]["metadata"]["labels"] = {"kubernetes.io/hostname": "n-5", "topology.kubernetes.io/zone": "z"}
@@ -178,10 +179,10 @@ def test_the_fullest_nodes() -> None:
     assert screen.cluster.fullest == [
         ("n-7", ((0.9, 0.9), (0.0, 0.0), (0.1, 0.1))),
         ("n-5", ((0.2, 0.6), (0.2, 0.3), (0.1, 0.2))),
+        ("n-4", ((0.5, 0.5), (0.0, 0.0), (0.1, 0.1))),
         ("n-6", ((0.1, 0.1), (0.5, 0.5), (0.1, 0.1))),
         ("n-0", ((0.0, 0.0),) * 3),
         ("n-1", ((0.0, 0.0),) * 3),
-        ("n-2", ((0.0, 0.0),) * 3),
     ]
     assert screen.cluster.zones["n-5"] == "z"
 

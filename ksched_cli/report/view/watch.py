@@ -185,8 +185,8 @@ class WatchScreen(Struct, frozen=True, eq=False):
     def _place(self, pod: WatchedPod) -> tuple[Any, ...]:
         if self.order == "name":
             return (pod.pod,)
-        rank = _RANKS[TONES.get(pod.result, "plain")] if self.order == "result" else 0
-        return (rank, pod.created or self.now, pod.pod)
+        oldest = (pod.created or self.now, pod.pod)
+        return (_RANKS[TONES.get(pod.result, "plain")], *oldest) if self.order == "result" else oldest
 
 
 def view(found: WatchScreen) -> View:
