@@ -215,6 +215,22 @@ def test_use_and_spread(tmp_path: Path) -> None:
     assert now.allocatable["cpu"] == "4"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param([], [of_set("x").on("a"), of_set("y").on("b")], [({"a": 0, "b": 0}, {"a": 1, "b": 1})], id="no pod before"),
+        pytest.param([], [of_set("x").on("a")], [], id="a single pod has no spread"),
+        pytest.param([of_set("x").on("a")], [of_set("x").on("b")], [], id="a single pod that moved"),
+    ],
+)  # fmt: skip
+def test_the_spread_of_a_workload_that_one_side_may_lack(
+    before: list[Any], after: list[Any], expected: list[tuple[dict[str, int], dict[str, int]]], tmp_path: Path
+) -> None:
+    nodes = [make_node(name).label(**{"kubernetes.io/hostname": name}) for name in "ab"]
+    found = differ(tmp_path, [*nodes, *before], [*nodes, *after]).spread
+    assert [(each.before, each.after) for each in found] == expected
+
+
 def test_only_wanted_pods_are_told_of(tmp_path: Path) -> None:
     before = [*TWO, make_pod("p").on("n"), make_pod("q", "other").on("n")]
     after = [*TWO, make_pod("p").on("m"), make_pod("q", "other").on("m")]
