@@ -362,7 +362,7 @@ def element_of(api_version: str, kind: str) -> tuple[str, str]:
 
 
 def _check_identity(
-    api_version: object, kind: object, source: str, line: int | None, path: str, depth: int
+    api_version: Any, kind: Any, source: str, line: int | None, path: str, depth: int
 ) -> Problem | None:
     where = path.rstrip(".")
     for name, value in (("apiVersion", api_version), ("kind", kind)):
@@ -372,7 +372,7 @@ def _check_identity(
         return Problem("no kind", source, line, where, "every Kubernetes object has an apiVersion and a kind")
     if not api_version:
         return Problem(f"{kind} has no apiVersion", source, line, where, "for a Pod it is v1")
-    if depth > MAX_LIST_DEPTH:
+    if depth > MAX_LIST_DEPTH and kind.endswith("List"):
         return Problem(f"lists inside lists more than {MAX_LIST_DEPTH} deep", source, line, where)
     return None
 

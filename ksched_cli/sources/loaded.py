@@ -383,10 +383,6 @@ class Loaded(Struct):
         at = self._names(kind).get((namespace, name))
         return None if at is None else self.objects[kind][at]
 
-    def has(self, item: Struct) -> bool:
-        """Whether there is an object of this kind and name."""
-        return _name(item) in self._names(type(item))
-
     def _names(self, kind: type[Struct]) -> dict[tuple[str, str], int]:
         """The index of each object of the kind, by namespace and name."""
         items = self.objects.setdefault(kind, [])

@@ -172,6 +172,7 @@ RATIO = "RequestedToCapacityRatio"
     [
         pytest.param(["NodeResourcesFit"], None, "NodeResourcesFit cannot score beside NodeResourcesLeastAllocated",
                      id="two that score resources"),
+        pytest.param([], None, "", id="the default"),
         pytest.param([RATIO], None, f"{RATIO} cannot do without a shape among its arguments", id="no shape"),
         pytest.param([RATIO], {"shape": SHAPE, "resources": [{"name": "cpu", "weight": -1}]},
                      "the weight -1 of cpu is not in the valid range [1, inf)", id="a weight below one"),

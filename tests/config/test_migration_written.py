@@ -63,6 +63,12 @@ MOST = config_of("NodeResourcesMostAllocated", resources=[{"name": "example.com/
             id="all off but one",
         ),
         pytest.param(
+            "v1beta3",
+            {"plugins": score(disabled=("NodeResourcesBalancedAllocation",))},
+            {"plugins": {"multiPoint": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}}},
+            id="a plugin that only scores: nothing of it is left",
+        ),
+        pytest.param(
             "v1beta1",
             {
                 "plugins": score(("NodeResourcesMostAllocated", 5), disabled=("NodeResourcesLeastAllocated",)),

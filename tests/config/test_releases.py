@@ -43,6 +43,12 @@ def test_versions_as_they_are_written(written: str, minor: str) -> None:
     assert minor_in(written) == nearest_release(written).minor
 
 
+@pytest.mark.parametrize(("version", "expected"), [("1.9", True), ("1.29", True), ("1.30", False)])
+def test_a_release_is_at_least_itself(version: str, expected: bool) -> None:
+    assert RELEASES["1.29"].at_least(version) is expected
+    assert nearest_release("1.29.1").at_least(version) is expected
+
+
 @pytest.mark.parametrize(
     ("written", "answered"),
     [

@@ -232,6 +232,27 @@ def test_broken_files(tmp_path: Path, content: Any, expected: str) -> None:
             id="spread constraint",
         ),
         pytest.param(
+            make_pod("p")
+            .spec(
+                topologySpreadConstraints=[
+                    {"maxSkew": 1, "topologyKey": "k", "whenUnsatisfiable": when} for when in ("DoNotSchedule", "Do")
+                ]
+            )
+            .doc(),
+            "Pod default/p: spec.topologySpreadConstraints[1].whenUnsatisfiable: 'Do' is not supported",
+            id="the second of two spread constraints",
+        ),
+        pytest.param(
+            make_pod("p").limits(cpu="1", memory="x").init(resources={"requests": {"cpu": "1"}}).doc(),
+            "Pod default/p: spec.containers[0].resources.limits.memory: 'x' is not",
+            id="the second of two limits, before a correct init container",
+        ),
+        pytest.param(
+            make_pod("p").status(conditions=[{"type": "A"}, {"type": "B", "lastTransitionTime": "now"}]).doc(),
+            "Pod default/p: status.conditions[1].lastTransitionTime: 'now' is not a time",
+            id="the second of two conditions",
+        ),
+        pytest.param(
             make_pod("p").doc()
             | {"status": {"containerStatuses": [{"name": "a"}, {"name": "b", "allocatedResources": {"cpu": "x"}}]}},
             "Pod default/p: status.containerStatuses[1].allocatedResources.cpu",
@@ -265,6 +286,13 @@ def test_the_same_name_twice(tmp_path: Path) -> None:
         f"{second}: Node n is there more than once, and in {first} "
         "(leave one of them out, or give --newest for the newer one)",
     ]
+
+
+def test_a_node_has_no_namespace(tmp_path: Path) -> None:
+    """The namespace of a cluster-scoped object has no effect: these two are one node."""
+    nodes = [NODE | {"metadata": {"name": "n", "namespace": namespace}} for namespace in "ab"]
+    path = write(tmp_path / "a.json", a_list(*nodes))
+    assert complaints(path) == [f"{path}: Node n is there more than once (leave one of them out)"]
 
 
 def _version(version: str, cpu: str, uid: str = "u") -> Any:

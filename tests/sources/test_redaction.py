@@ -511,6 +511,18 @@ MODEL = 'device.attributes["d"].model'
         pytest.param(f'{MODEL} in ["a", "b"]', f'{MODEL} in ["A", "B"]', True, id="in a list"),
         pytest.param(f'{MODEL} == "a" && has({MODEL})', f'{MODEL} == "A" && has({MODEL})', True, id="with has()"),
         pytest.param('"gpu.example.com" == device.driver', '"gpu.example.com" == device.driver', True, id="a driver"),
+        pytest.param(
+            f'"d" == device.driver || {MODEL} == "a" && device.driver == "d"',
+            f'"d" == device.driver || {MODEL} == "A" && device.driver == "d"',
+            True,
+            id="drivers beside an attribute",
+        ),
+        pytest.param(
+            f'({MODEL} == "a") && {MODEL} in ["b", "c"] && device.x in ["d"]',
+            f'({MODEL} == "A") && {MODEL} in ["B", "C"] && device.x in ["D"]',
+            True,
+            id="one literal after another",
+        ),
         pytest.param(f'{MODEL} == "a" + "b"', f'{MODEL} == "A" + "b"', False, id="texts that are joined"),
         pytest.param(f'{MODEL}.startsWith("a")', f'{MODEL}.startsWith("a")', False, id="a part of the text"),
         pytest.param(

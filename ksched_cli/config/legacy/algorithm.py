@@ -126,7 +126,7 @@ class Algorithm:
             else (names.CHECK_NODE_CONDITION,)
         )
 
-    def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> KubeSchedulerProfile:
+    def profile(self, scheduler_name: str, hard_weight: int, *, preempts: bool = True) -> KubeSchedulerProfile:
         """Of everything that was put together."""
         named = [name for name in ORDER if name in self._predicates]
         enabled = [

@@ -4,6 +4,7 @@ fail that a test asks for. It holds objects and answers lists; it refuses anythi
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import socket
 import ssl
@@ -336,6 +337,12 @@ def sends_and_ends(*lines: dict[str, Any]) -> Fault:
         handler.wfile.write(b"0\r\n\r\n")
 
     return fault
+
+
+def zipped(*lines: dict[str, Any]) -> Fault:
+    """A watch behind a proxy that compresses it."""
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    return sends(gzip.compress(text.encode()), headers=[("Content-Encoding", "gzip")])
 
 
 def stops_within_the_body(handler: Handler) -> None:

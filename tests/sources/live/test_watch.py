@@ -37,6 +37,7 @@ from tests.sources.live.kube_server import (
     sends,
     sends_and_ends,
     serving,
+    zipped,
 )
 
 PODS = "/api/v1/pods"
@@ -94,6 +95,16 @@ def test_changes_arrive_as_they_happen(kube: KubeServer, following: queue.Queue[
     kube.change("MODIFIED", pod("p1", nodeName="n1"))
     kube.change("DELETED", pod("p0"))
     assert [names(following.get(timeout=PATIENCE)) for _ in range(3)] == [("is", "p1"), ("is", "p1"), ("gone", "p0")]
+
+
+def test_a_proxy_may_compress_a_watch(kube: KubeServer, tmp_path: Path) -> None:
+    kube.faults[WATCH].append(zipped({"type": "ADDED", "object": pod("p1")}, {"type": "ADDED", "object": pod("p2")}))
+    server = connect(LiveOptions(kubeconfig=kube.kubeconfig(tmp_path)))
+    events: queue.Queue[Event] = queue.Queue()
+    follower = Follower(server, events.put)
+    follower.follow([Pod], read_cluster(server).versions)
+    assert [names(events.get(timeout=PATIENCE)) for _ in range(2)] == [("is", "p1"), ("is", "p2")]
+    follower.stop.set()
 
 
 def bookmark(revision: int) -> dict[str, Any]:
