@@ -105,6 +105,33 @@ def test_the_rarest_requests_are_not_typical(small: int, large: int, at_end: dic
     assert {reason: shares[-1] for reason, shares in found.unusable_at.items()} == at_end
 
 
+def test_at_most_40_requests_are_typical() -> None:
+    """The smallest of those that are equally frequent. The 39 cpu that stay free are too few for the 40th only."""
+    wanted = list(range(50, 0, -1))
+    found = curve([*nodes(sum(wanted) + 39), *pods(*wanted)])
+    share = 100 * 39 / (sum(wanted) + 39)
+    assert found.unusable_at["lack of cpu"][-1] == pytest.approx(share / 40, abs=0.005)
+
+
+def test_a_pod_that_preempts_has_not_failed() -> None:
+    pod = pods(4)[0]
+    pod["spec"]["priority"] = 10
+    found = curve([*nodes(4), *pods(3, node="n-0"), pod])
+    assert (found.arrived, found.failed, found.first_failure) == (175, 0, None)
+
+
+def test_a_pod_that_is_being_deleted_does_not_arrive() -> None:
+    going, *others = pods(1, 2, 1)
+    going["metadata"] |= {"deletionTimestamp": "2020-01-02T00:00:00Z", "finalizers": ["example.com/hold"]}
+    found = curve([*nodes(10), going, *others])
+    assert (found.arrived, found.allocated, found.failed) == (30, 30, 0)
+
+
+def test_each_resource_has_one_curve_in_the_order_given() -> None:
+    found = Simulator.load(*nodes(4), *pods(1)).simulate(curve=["memory", "cpu", "memory"]).curves
+    assert [each.resource for each in found] == ["memory", "cpu"]
+
+
 def test_a_node_without_a_place_for_one_more_pod() -> None:
     (full,) = nodes(10)
     full["status"]["allocatable"]["pods"] = "1"

@@ -110,6 +110,17 @@ def test_means_are_rounded_and_have_the_points_of_the_shortest_curve() -> None:
     assert [found.at(percent) for percent in (1, 2, 3, 4)] == [None, 0.33, 1.67, None]
 
 
+def test_what_one_run_alone_lacks_counts_as_nothing_in_the_others() -> None:
+    def curve(reason: str, failure: FirstFailure | None) -> Curve:
+        return Curve("cpu", 1000, 10, 0, 0, 0, (1, 2), (0, 1), {reason: (2, 4)}, failure)
+
+    runs = [curve("lack of memory", None), curve("lack of cpu", FirstFailure("default/p", 7, 0))]
+    found = mean_curve({"policy": "a", "workload": "w"}, runs)
+    assert list(found.unusable.items()) == [("lack of cpu", (1, 2)), ("lack of memory", (1, 2))]
+    assert (found.policy, found.workload, found.runs, found.first_failure) == ("a", "w", 2, 7)
+    assert mean_curve({"policy": "a"}, runs[:1]).first_failure is None
+
+
 def test_policies_vary_fastest_and_workloads_slowest() -> None:
     policies = (("p", None), ("q", None))
     spec = CurveSweepSpec(("cpu",), policies, ("w", "x"), ())
