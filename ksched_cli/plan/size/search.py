@@ -377,7 +377,7 @@ class PurchaseSearch:
     def _take(self, attempt: Attempt) -> bool:
         """Keep the set if the scheduler accepts it and it is the cheapest so far."""
         cost = self._problem.cost(attempt.counts)
-        if not self._trials.accepts(attempt) or (self.state.best is not None and cost >= self.state.cost):
+        if not self._trials.accepts(attempt) or cost >= self.state.cost:
             return False
         self.state.best, self.state.cost = attempt, cost
         self._last_better = time.perf_counter()

@@ -326,9 +326,10 @@ def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
         pytest.param("1", 1, "small", id="the cheaper one"),
     ],
 )
-def test_the_node_that_helps_most(cpu: str, pods: int, shape_name: str) -> None:
+@pytest.mark.parametrize("tried", [1, 4], ids=["the forecast chooses", "the scheduler chooses"])
+def test_the_node_that_helps_most(cpu: str, pods: int, shape_name: str, tried: int) -> None:
     trials, problem = survey(*(pending(f"p{at}", cpu=cpu, memory="1Gi") for at in range(pods)))
-    mender = PurchaseSearch(trials, problem, time.perf_counter() + 20, SearchSettings())
+    mender = PurchaseSearch(trials, problem, time.perf_counter() + 20, SearchSettings(helping_nodes=tried))
     more = mender._one_more(mender._attempt({}))
     assert more is not None
     assert {shape.name: count for shape, count in more.counts.items()} == {shape_name: 1}
