@@ -117,12 +117,68 @@ def test_states_give_the_results_of_the_algebra(cases: list[tuple[LabelRequireme
         ("DoesNotExist", [], f"{KEY} DoesNotExist"),
         ("Gt", ["7"], f"{KEY} Exists >=8"),
         ("Lt", ["9"], f"{KEY} Exists <=8"),
+        ("Gte", ["7"], f"{KEY} Exists >=7"),
+        ("Lte", ["9"], f"{KEY} Exists <=9"),
+        ("Gte", [str(2**63 - 1)], f"{KEY} Exists >={2**63 - 1}"),
+        ("Lt", [str(-(2**63) + 1)], f"{KEY} Exists <={-(2**63)}"),
         ("Gt", [str(2**63 - 1)], f"{KEY} DoesNotExist"),
+        ("In", list("abcde"), f"{KEY} In [a b c d e]"),
         ("In", list("abcdefg"), f"{KEY} In [a b c d e and 2 others]"),
     ],
 )
 def test_text_is_that_of_karpenter(operator: str, given_values: list[str], text: str) -> None:
     assert str(LabelRequirement.of(KEY, operator, given_values)) == text
+
+
+def test_text_of_a_set_leaves_out_the_hostname() -> None:
+    made = [
+        LabelRequirement.of("b", "In", ["x"], 2),
+        LabelRequirement.of("kubernetes.io/hostname", "In", ["n"]),
+        LabelRequirement.of("a", "Gt", ["1"]),
+        LabelRequirement.of("a", "Lt", ["5"]),
+    ]
+    assert str(LabelRequirements(made)) == "a Exists >=2 <=4, b In [x] minValues 2"
+
+
+SETS = {
+    "none": [],
+    "a In 1": [("a", "In", "1")],
+    "a NotIn 1": [("a", "NotIn", "1")],
+    "a In 1, b In 1": [("a", "In", "1"), ("b", "In", "1")],
+    "a In 2, b In 2": [("a", "In", "2"), ("b", "In", "2")],
+    "a NotIn 1, b In 1": [("a", "NotIn", "1"), ("b", "In", "1")],
+    "zone In 1, b In 2": [("topology.kubernetes.io/zone", "In", "1"), ("b", "In", "2")],
+}
+
+
+@pytest.mark.parametrize(
+    ("state", "incoming", "undefined", "contradictions"),
+    [
+        ("none", "a NotIn 1", None, []),
+        ("none", "a In 1, b In 1", "a", []),
+        ("none", "a NotIn 1, b In 1", "b", []),
+        ("none", "zone In 1, b In 2", "b", []),
+        ("a In 1", "a In 1, b In 1", "b", []),
+        ("a In 1", "a NotIn 1", None, ["a"]),
+        ("a NotIn 1", "a NotIn 1", None, []),
+        ("a NotIn 1, b In 1", "a NotIn 1, b In 1", None, []),
+        ("a In 1", "a In 2, b In 2", "b", ["a"]),
+        ("a In 1, b In 1", "a In 1", None, []),
+        ("a In 1, b In 1", "a In 2, b In 2", None, ["a", "b"]),
+        ("a In 1, b In 1", "zone In 1, b In 2", None, ["b"]),
+    ],
+)
+def test_what_a_state_lacks_and_rejects(
+    state: str, incoming: str, undefined: str | None, contradictions: list[str]
+) -> None:
+    """A well-known label that the state does not define is not missing."""
+    own, other = (
+        LabelRequirements(LabelRequirement.of(key, operator, [value]) for key, operator, value in SETS[each])
+        for each in (state, incoming)
+    )
+    assert own.undefined(other, KNOWN) == undefined
+    assert sorted(each.key for each in own.contradictions(other)) == contradictions
+    assert own.is_compatible(other, KNOWN) is (undefined is None and not contradictions)
 
 
 def test_old_names_are_translated() -> None:

@@ -239,18 +239,30 @@ class PickyPlugin(ScorePlugin[None]):
             raise RuntimeError("closed")
 
 
+class ConstantPlugin(ScorePlugin[None]):
+    """Scores every node alike. It does not state what its scores depend on."""
+
+    name = "ConstantPlugin"
+
+    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        return 0 * nodes.rows
+
+
 @pytest.mark.parametrize("on", ["node", "usage", "pods on the node"])
 @pytest.mark.parametrize("point", ["score", "normalize"])
-def test_a_score_that_fails_on_a_node_that_is_not_feasible(on: On, point: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("alike", [pytest.param(True, id="copies"), pytest.param(False, id="pods that sign alike")])
+def test_a_score_that_fails_on_a_node_that_is_not_feasible(
+    on: On, point: str, alike: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """kube-scheduler scores feasible nodes only. Scores that are kept are those of all nodes."""
     monkeypatch.setattr(PickyPlugin, "on", on)
     monkeypatch.setattr(PickyPlugin, "point", point)
     nodes = [make_node("a").obj(), make_node("b").obj(), make_node("closed").cordoned().obj()]
-    pods = [make_pod(f"p{row}").obj() for row in range(4)]
+    pods = [make_pod(f"p{row}").label("app", "a" if alike else f"a{row}").obj() for row in range(4)]
+    plugins, configuration = [PickyPlugin, ConstantPlugin], with_plugins("PickyPlugin", "ConstantPlugin")
     found = []
     for reuse in (True, False):
-        options: dict[str, Any] = {"plugins": [PickyPlugin], "configuration": with_plugins("PickyPlugin")}
-        scheduler = make_scheduler(nodes, pods, reuse=reuse, **options)
+        scheduler = make_scheduler(nodes, pods, reuse=reuse, plugins=plugins, configuration=configuration)
         decisions = [scheduler.schedule(row) for row in range(4)]
         assert [each.result for each in decisions] == ["scheduled"] * 4
         tables = [each.scores for each in decisions]
