@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.status import SUCCESS, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
@@ -93,6 +96,35 @@ def test_a_filter_that_fails_on_a_node_spoils_that_node_only() -> None:
         plugins=[FailsOnB],
     )
     assert decide(scheduler)["default/new"].nominated_node == "c"
+
+
+class RefusesA(FilterPlugin[None]):
+    """Refuses node a, whatever pods are there, and does not report that preemption cannot help."""
+
+    name = "RefusesA"
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", 0)
+
+    def filter(self, state: None, pod: Any, nodes: Any) -> Verdict:
+        return Verdict.rejecting(np.array([name == "a" for name in nodes.names]), unschedulable("not a"))
+
+
+@pytest.mark.parametrize("others", [(), ("NodeName",)], ids=["first", "after another filter"])
+def test_a_filter_that_refused_one_of_the_nodes_runs_again_for_it(others: tuple[str, ...]) -> None:
+    """Both nodes are full. The pod on a would be the cheaper victim."""
+    points = (*others, "RefusesA", "NodeResourcesFit", "PrioritySort", "DefaultPreemption", "DefaultBinder")
+    plugins = Plugins(multi_point=PluginSet(tuple(map(PluginRef, points)), (PluginRef("*"),)))
+    running = [
+        make_pod(name).requests(cpu="1").on(name).priority(number).obj() for name, number in (("a", 1), ("b", 5))
+    ]
+    scheduler = make_scheduler(
+        [make_node(name).allocatable(cpu="1", pods="9").obj() for name in "ab"],
+        [*running, make_pod("new").requests(cpu="1").priority(100).obj()],
+        configuration=SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=plugins),)),
+        plugins=[RefusesA],
+    )
+    assert decide(scheduler)["default/new"].nominated_node == "b"
 
 
 _REQUESTS = st.lists(st.sampled_from((1, 2, 3)), min_size=1, max_size=6)

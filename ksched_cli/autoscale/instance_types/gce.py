@@ -111,8 +111,6 @@ def _taken(brackets: Sequence[tuple[float, float]], amount: int) -> int:
     """Each bracket is cut to a whole number by itself."""
     taken, left = 0, amount
     for width, share in brackets:
-        if left <= 0:
-            break
         taken += int(min(left, width) * share)
         left -= int(min(left, width))
     return taken

@@ -377,6 +377,11 @@ def test_pods_wait_for_reservations(types: list[InstanceType], pools: list[NodeP
     assert decided([*pools, *WHOLE], *types) == lines
 
 
+def test_without_the_feature_gate_no_pod_waits_for_a_reservation() -> None:
+    found = decided([pool(), *WHOLE], reserving("small", 1), reserved_capacity=False)
+    assert found == ["new general in any zone: a", "new general in any zone: b"]
+
+
 # Host ports
 
 
@@ -465,6 +470,31 @@ def test_pods_on_which_nodes_count_for_a_spread_constraint(
     assert decided([pool(), other, ssd("a", "a"), ssd("b", "b"), *pods, pod]) == [f"{place}: p"]
 
 
+def going(made: NodeBuilder) -> NodeBuilder:
+    made.data["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return made
+
+
+@pytest.mark.parametrize(
+    ("third", "place"),
+    [
+        pytest.param(node("c"), "c", id="an empty node"),
+        pytest.param(node("c", "general").spec(providerID=""), "a", id="a node that Karpenter does not know yet"),
+        pytest.param(going(node("c")), "a", id="a node that is being deleted"),
+    ],
+)
+def test_which_nodes_add_a_domain(third: NodeBuilder, place: str) -> None:
+    objects = [
+        pool(),
+        node("a").zone("a"),
+        node("b").zone("b"),
+        third.zone("c"),
+        running("r1", "a"),
+        running("r2", "b"),
+    ]
+    assert decided([*objects, spreading(waiting())]) == [f"{place}: p"]
+
+
 @pytest.mark.parametrize(("least", "placed"), [(2, True), (3, False)])
 def test_too_few_domains_count_as_an_empty_one(least: int, placed: bool) -> None:
     objects = [pool(), node("a").zone("a"), node("b").zone("b"), running("r1", "a"), running("r2", "b")]
@@ -543,8 +573,7 @@ def test_match_label_keys_of_a_spread_constraint(keys: list[str], place: str) ->
 # Nodes that are being deleted
 
 
-GOING = node("going", "general").status(conditions=[])
-GOING.data["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+GOING = going(node("going", "general").status(conditions=[]))
 
 
 @pytest.mark.parametrize(
