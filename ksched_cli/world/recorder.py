@@ -209,18 +209,16 @@ class Recorder(Logged):
     # States
 
     def begin_run(self) -> None:
-        """Leave pods at rest out of `places` from here on, until something happens to them: their place is constant."""
-        in_motion = (each for each in self._stirring.items() if self._is_in_motion(*each))
-        self._stirring = LoggedDict(self.undo, in_motion)
+        """Leave pods out of `places` from here on until something happens to them, except those with a deadline: their
+        place changes as time goes on."""
+        timed = (each for each in self._stirring.items() if self._has_deadline(*each))
+        self._stirring = LoggedDict(self.undo, timed)
 
-    def _is_in_motion(self, uid: str, identity: Identity) -> bool:
+    def _has_deadline(self, uid: str, identity: Identity) -> bool:
         pod = self._current(uid, identity)
         if pod is None:
             return False
-        if pod.metadata.deletion_timestamp is not None or self._world.loop.waiting.get(uid) is not None:
-            return True
-        found = self._queued(pod, uid)
-        return found is not None and found[0] != "unschedulable"
+        return pod.metadata.deletion_timestamp is not None or self._world.loop.waiting.get(uid) is not None
 
     def _queued(self, pod: Pod, uid: str) -> tuple[str, QueuedPod] | None:
         """The queue in which the pod waits. A pod that has a node waits in none."""

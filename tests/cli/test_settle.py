@@ -113,6 +113,8 @@ def test_preemption_may_be_a_failure(tmp_path: Path) -> None:
     cluster = write_list(tmp_path / "c.json", *small)
     assert run(["simulate", "--from", cluster, "--settle"]) == 0
     assert run(["simulate", "--from", cluster, "--settle", "--fail-on", "preemption"]) == 1
+    nothing_to_preempt = write_list(tmp_path / "d.json", CLUSTER[0], CLUSTER[4])
+    assert run(["simulate", "--from", nothing_to_preempt, "--settle", "--fail-on", "preemption"]) == 0
 
 
 SCENARIO = """apiVersion: ksched/v1

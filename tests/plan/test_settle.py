@@ -263,6 +263,15 @@ class Rejects(Holds):
         return (SUCCESS, 0) if held else (Status(Code.WAIT), 20.0)
 
 
+class HoldsOneLonger(Holds):
+    """Holds pod a for 900 seconds, the longest that kube-scheduler lets a pod wait, and any other for 20."""
+
+    name = "HoldsOneLonger"
+
+    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+        return Status(Code.WAIT), 900.0 if pod.name == "a" else 20.0
+
+
 def permitting(plugin: Any, *pods: Any, nodes: Any = None) -> Any:
     Holds.reserved.clear()
     configuration: SchedulerConfiguration = with_plugins(plugin.name)
@@ -326,6 +335,22 @@ def test_a_run_that_goes_in_circles_is_found_out() -> None:
     assert found.period == 330
     assert found.seconds < 2000
     assert not found.settled
+
+
+def test_a_pod_that_is_still_terminating_may_end_the_circles() -> None:
+    """The state differs each time, because less of the grace period is left."""
+    leaving = make_pod("leaving").uid("leaving").on("n1").terminating().spec(terminationGracePeriodSeconds=5000)
+    found = settle(permitting(Holds, leaving.obj(), pair()[0]), Limits(max_time=10**6))
+    assert found.ending == "oscillation"
+    assert found.oscillating == ("default/a",)
+    assert states(found)["leaving"] == ("gone", "")
+    assert found.seconds > 5000
+
+
+def test_a_pod_that_is_still_held_may_end_the_circles() -> None:
+    """The state differs each time, because the held pod has less time left."""
+    found = settle(permitting(HoldsOneLonger, *pair()), Limits(max_time=4000))
+    assert (900, "a", "unschedulable") in lines(found, "Cycle")
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,7 @@ def test_the_pool_and_the_name_choose_the_device_whatever_the_driver() -> None:
         pytest.param({}, {"cpu": "3001m"}, {}, HOPELESS, ("Insufficient cpu",), id="more than the node has"),
         pytest.param({}, {"cpu": "1"}, {"cpu": "2500m"}, SHORT, ("Insufficient cpu",), id="others use it"),
         pytest.param({}, {"memory": "9Gi"}, {}, HOPELESS, ("Insufficient memory",), id="memory"),
+        pytest.param({}, {"memory": "1"}, {"memory": "8Gi"}, SHORT, ("Insufficient memory",), id="the smallest amount"),
         pytest.param(
             {}, {"cpu": "1", "memory": "9Gi"}, {"cpu": "3"}, HOPELESS, ("Insufficient cpu", "Insufficient memory"),
             id="one short, one hopeless",

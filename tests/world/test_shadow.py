@@ -142,6 +142,22 @@ def test_a_follower_has_the_fields_that_the_minor_of_the_world_drops(tmp_path: P
     assert cpu == [[2000], [3000]]
 
 
+def test_a_follower_counts_a_victim_as_terminating_before_it_is_evicted() -> None:
+    node = make_node("n").allocatable(cpu="2", pods="10")
+    victim = make_pod("victim").uid("victim").requests(cpu="2").on("n").priority(1)
+    urgent = make_pod("urgent").uid("urgent").requests(cpu="2").priority(9)
+    world, follower = followed(node.doc(), victim.doc(), urgent.doc())
+    terminating: list[Any] = []
+
+    def compare(decision: Decision) -> None:
+        both = world.scheduler, follower.catch_up()
+        terminating.append([each.cluster.pods.names_of(np.flatnonzero(each.cluster.pods.terminating)) for each in both])
+
+    world.listeners.append(compare)
+    world.run()
+    assert terminating[0] == [("default/victim",)] * 2
+
+
 def test_scores_of_some_nodes_are_those_of_a_pod_that_fits_no_others() -> None:
     (scheduler,), _ = schedulers(CORPUS / "scoring-00", 1)
     for turn in scheduler.turns(scheduler.enqueue()):
