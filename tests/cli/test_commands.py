@@ -282,6 +282,11 @@ def test_an_output_that_cannot_be_written(
             ksched("version")
 
 
+@pytest.mark.parametrize("words", [["config"], ["config", "--help"]], ids=" ".join)
+def test_a_group_of_commands_without_a_command_shows_its_help(words: list[str], ksched: Ksched) -> None:
+    assert ksched(*words, code=0).out.startswith("Usage: ksched config COMMAND\n\n  Look at a")
+
+
 def test_a_line_on_a_terminal_is_broken_between_words(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

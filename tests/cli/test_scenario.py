@@ -11,6 +11,8 @@ import yaml
 
 from ksched_cli.cli.simulate import SettleOptions
 from ksched_cli.world.results import Limits
+from tests.builders import make_pod, write_list
+from tests.cli.inputs import NODE, POD
 from tests.cli.transcripts import FLEET, ROOT, same_as_golden
 from tests.running import Ksched
 
@@ -113,3 +115,24 @@ def test_the_readmes_scenario_can_be_run(ksched: Ksched, tmp_path: Path) -> None
     (text,) = (block.partition("```")[0] for block in blocks if "kind: Scenario" in block)
     (tmp_path / "readme.yaml").write_text(text)
     assert "valid" in ksched("scenario", "validate", str(tmp_path / "readme.yaml"), code=0).out
+
+
+@pytest.mark.parametrize(
+    ("namespace", "code", "text"),
+    [
+        pytest.param("new", 0, "1 pending pod: fits with 1 more node", id="one that a step makes"),
+        pytest.param(
+            "nowhere", 2, "-n nowhere: nothing of the input is in namespace nowhere", id="one without anything"
+        ),
+    ],
+)
+def test_size_after_a_scenario_in_a_namespace(
+    namespace: str, code: int, text: str, ksched: Ksched, tmp_path: Path
+) -> None:
+    write_list(tmp_path / "cluster.json", NODE, POD)
+    write_list(tmp_path / "new.json", make_pod("q", "new").requests(cpu="5").doc())
+    steps = {"apiVersion": "ksched/v1", "kind": "Scenario", "steps": [{"name": "one", "apply": "new.json"}]}
+    (tmp_path / "steps.json").write_text(json.dumps(steps))
+    inputs = ["--from", str(tmp_path / "cluster.json"), "--scenario", str(tmp_path / "steps.json")]
+    shown = ksched("size", *inputs, "-n", namespace, "--catalog", "fixtures/catalogs/shop.yaml", code=code)
+    assert text in shown.out + shown.err

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -272,19 +270,16 @@ def test_what_can_be_kept(keep: str, capsys: pytest.CaptureFixture[str]) -> None
     assert f"--keep {keep}: write worst=N" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_parquet_has_the_rows_with_their_pods(tmp_path: Path) -> None:
+def test_parquet_has_the_rows_with_their_pods(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 
-    arguments = ["sweep", "--fail", "node", "--from", SHOP, "-o"]
-    made = [
-        subprocess.run([sys.executable, "-m", "ksched_cli", *arguments, form], capture_output=True, check=False)
-        for form in ("parquet", "jsonl")
-    ]
-    assert [done.returncode for done in made] == [1, 1]
-    (tmp_path / "rows.parquet").write_bytes(made[0].stdout)
+    made = {}
+    for form in ("parquet", "jsonl"):
+        assert run(["sweep", "--fail", "node", "--from", SHOP, "-o", form]) == 1
+        made[form] = capsysbinary.readouterr().out
+    (tmp_path / "rows.parquet").write_bytes(made["parquet"])
     found = read_table(tmp_path / "rows.parquet").to_pylist()
-    rows = [json.loads(line) for line in made[1].stdout.splitlines()]
+    rows = [json.loads(line) for line in made["jsonl"].splitlines()]
     assert [(each["variant"], json.loads(each["at"]), each["outcome"]) for each in found] == [
         (row["variant"], row["at"], row["outcome"]) for row in rows
     ]
