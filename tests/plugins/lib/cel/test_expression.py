@@ -225,6 +225,7 @@ def test_runtime_errors(expression: str, text: str) -> None:
         pytest.param("'a'.noSuchMethod()", "undeclared reference to 'noSuchMethod'", id="unknown method"),
         pytest.param("url('https://example.com/').getPort() == ''", "'getPort' is not modelled", id="not modelled"),
         pytest.param("sets.nothing([1], [1])", "'sets.nothing' is not modelled", id="of a library"),
+        pytest.param("sets.contains([1])", "no matching overload for 'sets.contains'", id="of a library, too few"),
         pytest.param("device.nothing", "undefined field 'nothing'", id="unknown field of the device"),
         pytest.param("has(device.nothing)", "undefined field 'nothing'", id="has with an unknown field"),
         pytest.param("has(device)", "invalid argument to has() macro", id="has of no field"),
