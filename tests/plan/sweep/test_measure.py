@@ -28,7 +28,7 @@ def figures(nodes: list[Any], pods: list[Pod]) -> Figures:
 
 def test_nodes_that_have_only_pods_of_their_own_are_not_used() -> None:
     nodes = [make_node(name).allocatable(cpu="4", memory="8Gi", pods="9") for name in ("a", "b", "c")]
-    pods = [running("p", "a", "1", "1Gi"), running("q", "a", "1", "1Gi"), running("d", "b", "1", "1Gi", daemon=True)]
+    pods = [running("p", "a", "1", "1Gi"), running("d", "b", "1", "1Gi", daemon=True)]
     found = figures([node.obj() for node in nodes], pods)
     assert (found.nodes, found.nodes_used) == (3, 1)
 
@@ -40,6 +40,7 @@ def test_nodes_that_have_only_pods_of_their_own_are_not_used() -> None:
         pytest.param([4, 4], [0, 4], 5000, id="all on one of two"),
         pytest.param([4, 8], [2, 2], 1250, id="shares count"),
         pytest.param([4, 4, 0], [1, 3, 0], 2500, id="a node without cpu does not count"),
+        pytest.param([4], [1], 0, id="one node"),
         pytest.param([0], [0], 0, id="no cpu at all"),
     ],
 )
@@ -57,7 +58,8 @@ GIB = 2**30
     [
         pytest.param({"cpu": "5", "memory": "10Gi", "pods": "9"}, [("2", "3Gi")], 1000, 4 * GIB, id="cpu runs out"),
         pytest.param({"cpu": "9", "memory": "7Gi", "pods": "9"}, [("2", "3Gi")], 5000, GIB, id="memory runs out"),
-        pytest.param({"cpu": "9", "memory": "90Gi", "pods": "2"}, [("2", "3Gi")], 5000, 84 * GIB, id="no place"),
+        pytest.param({"cpu": "9", "memory": "90Gi", "pods": "1"}, [("2", "3Gi")], 7000, 87 * GIB, id="no place"),
+        pytest.param({"cpu": "1", "memory": "9Gi", "pods": "9"}, [("2", "1Gi")], 0, 8 * GIB, id="less than nothing"),
         pytest.param(
             {"cpu": "10", "memory": "90Gi", "pods": "9"}, [("1", "1Gi"), ("3", "3Gi")], 0, 80 * GIB, id="the average"
         ),
@@ -140,9 +142,9 @@ def test_the_worst_that_happened_is_the_outcome(
 
 
 def test_what_became_of_pods_is_counted() -> None:
-    stories = (UNPLACED, LOST, PREEMPTED, EVICTED, PLACED, DELETED)
+    stories = (UNPLACED, LOST, PREEMPTED, EVICTED, PLACED, PLACED, DELETED)
     row = row_of(Variant(3, Setting(), (), {"order": 1}), Figures(nodes=2), FoundPods(stories, 5), "settled")
     assert (row.variant, row.at) == (3, {"order": 1})
-    assert row.figures == Figures(nodes=2, placed=3, unschedulable=5, lost=1, preempted=1, evicted=3)
+    assert row.figures == Figures(nodes=2, placed=4, unschedulable=5, lost=1, preempted=1, evicted=3)
     assert row.pods[0] == SweptPod("default/u", "unschedulable")
     assert row.pods[2] == SweptPod("default/p", "scheduled", "n")
