@@ -289,7 +289,6 @@ class ConsolidationSearch:
             self._why.setdefault(removal.node, found)
             return False
         self._events.append(found)
-        self._why.pop(removal.node, None)
         return True
 
     def _replace(self, catalog: ShapeCatalog) -> None:

@@ -433,6 +433,18 @@ def test_no_node_that_stays_is_cordoned_if_there_is_time(
     assert only.commands == (*opened, "kubectl drain n1 --ignore-daemonsets", "kubectl delete node n1")
 
 
+@pytest.mark.parametrize(("most", "gone"), [(1, []), (2, ["n2"])])
+def test_the_rest_is_left_alone_after_some_nodes_that_stay(
+    most: int, gone: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The budgets of the first two nodes keep them. The bound lets hope for the first one only."""
+    monkeypatch.setattr("ksched_cli.plan.consolidate.consolidate._FAILURES", most)
+    kept = [*workload("web", ["n0"], "2"), budget("web", 1), *workload("db", ["n1"], "2050m"), budget("db", 1)]
+    full = workload("big", ["n3", "n4"], "4")
+    found = consolidate([*FOUR, node("n4"), *kept, *workload("small", ["n2"] * 3, "700m"), *full])
+    assert (removed(found), found.lower_bound) == (gone, 4)
+
+
 def test_a_simulator_is_as_it_was_after_a_consolidation() -> None:
     simulator = load([*FOUR, *workload("web", ["n0", "n1", "n2", "n2", "n3", "n3", "n3"])])
     assert simulator.consolidate().steps == simulator.consolidate().steps
