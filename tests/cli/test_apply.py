@@ -135,12 +135,15 @@ def test_apply_on_the_server_side(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_conflict_is_refused_with_the_manager(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settled(tmp_path, capsys, live(deployment(5), managedFields=[SCALED]), deployment(None))
-    (tmp_path / "m.json").write_text(json.dumps(deployment(3)))
+    """The next object of the manifests is looked at, too."""
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "r"}, "handler": "runc"}
+    settled(tmp_path, capsys, [*live(deployment(5), managedFields=[SCALED]), runtime], deployment(None))
+    (tmp_path / "m.json").write_text("\n".join(map(json.dumps, (deployment(3), {**runtime, "handler": "kata"}))))
     given = [*command, "--from", str(tmp_path / "c.json"), "-f", str(tmp_path / "m.json"), "--server-side"]
     assert run(given) == 2
     shown = " ".join("".join(capsys.readouterr()).split())
     assert 'Apply failed with 1 conflict: conflict with "kubectl-scale" using apps/v1: .spec.replicas' in shown
+    assert 'RuntimeClass r: handler: Invalid value: "kata": field is immutable' in shown
 
 
 def test_force_needs_the_server_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,12 @@ CLUSTER, DEPLOY = "fixtures/check/cluster.yaml", "fixtures/check/deploy"
 NODE, FITS = make_node("n").doc(), make_pod("p").doc()
 TOO_LARGE = make_pod("large").requests(cpu="9").doc()
 SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
+POD_TEMPLATE = {
+    "apiVersion": "v1",
+    "kind": "PodTemplate",
+    "metadata": {"name": "t"},
+    "template": {"spec": TOO_LARGE["spec"]},
+}
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}
 PREEMPTS = make_pod("important").requests(cpu="4").spec(priorityClassName="high").doc()
 FILLER = make_pod("filler").requests(cpu="4").priority(0).on("n").doc()
@@ -122,6 +128,7 @@ def test_a_hint_at_the_code_that_may_be_meant(code: str, hint: str, ksched: Ksch
     [
         pytest.param([FITS], [], 0, id="everything fits"),
         pytest.param([FITS, TOO_LARGE], [], 1, id="something does not"),
+        pytest.param([POD_TEMPLATE], [], 1, id="the pod of a PodTemplate does not"),
         pytest.param([TOO_LARGE], ["--exit-zero"], 0, id="told to say zero"),
         pytest.param([HIGH, PREEMPTS], [], 0, id="preemption is a warning"),
         pytest.param([HIGH, PREEMPTS], ["--fail-on", "preemption"], 1, id="which may count"),

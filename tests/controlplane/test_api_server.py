@@ -92,6 +92,21 @@ def test_a_pod_that_gets_another_owner_is_of_that_owner_only() -> None:
     assert plane.store.pods_on("node-1") == [plane.pod("p")]
 
 
+@pytest.mark.parametrize("end", ["Succeeded", "terminating", "gone"])
+def test_a_pod_that_is_over_before_it_is_ready_stays_over(end: str) -> None:
+    plane = ControlPlane(*nodes(1))
+    plane.api.create(make_pod("p").obj())
+    plane.run(0.1)
+    pod = plane.pod("p")
+    if end == "Succeeded":
+        plane.api.update(replace(pod, status=replace(pod.status, phase=end)))
+    else:
+        plane.api.delete(pod, grace=0 if end == "gone" else 30)
+    plane.run(1)
+    phases = {"Succeeded": ["Succeeded"], "terminating": ["Pending"], "gone": []}
+    assert [each.status.phase for each in plane.store.of(Pod)] == phases[end]
+
+
 def test_the_owners_of_a_store_as_it_was() -> None:
     owned = make(
         "ReplicaSet", "web-1", metadata={"ownerReferences": [{"kind": "Deployment", "name": "web", "controller": True}]}

@@ -189,22 +189,24 @@ def test_an_old_pod_that_is_not_ready_does_not_wait_for_the_new_one() -> None:
 @pytest.mark.parametrize(
     ("unready", "deleted", "goes"),
     [
-        pytest.param([], "", True, id="the other node serves"),
-        pytest.param(["node-2"], "", False, id="no other pod is ready"),
-        pytest.param([], "node-2", False, id="the other pod terminates"),
-        pytest.param(["node-1", "node-2"], "", True, id="it is not ready itself"),
+        pytest.param([], [], True, id="the other node serves"),
+        pytest.param(["node-2"], [], False, id="no other pod is ready"),
+        pytest.param([], ["node-2"], False, id="the other pod terminates"),
+        pytest.param(["node-1", "node-2"], [], True, id="it is not ready itself"),
     ],
 )
 def test_with_surge_an_old_pod_where_none_may_come_stays_while_it_is_needed(
-    unready: list[str], deleted: str, goes: bool
+    unready: list[str], deleted: list[str], goes: bool
 ) -> None:
-    control_plane = _surging()
+    """No pod may come to the third node either, and its pod terminates: it serves no more."""
+    control_plane = _surging(3)
     own = _pod_on(control_plane, "node-1")
     for name in [_pod_on(control_plane, node) for node in unready]:
         _become_unready(control_plane, name)
-    control_plane.taint("node-1", "a:NoSchedule")
-    if deleted:
-        control_plane.api.delete(control_plane.pod(_pod_on(control_plane, deleted)))
+    for node in ("node-1", "node-3"):
+        control_plane.taint(node, "a:NoSchedule")
+    for name in [_pod_on(control_plane, node) for node in (*deleted, "node-3")]:
+        control_plane.api.delete(control_plane.pod(name))
     _roll_out(control_plane)
     assert (control_plane.pod(own).metadata.deletion_timestamp is not None) == goes
 

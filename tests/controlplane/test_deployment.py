@@ -257,3 +257,8 @@ def test_the_new_replica_set_has_the_template_but_for_the_hash_and_defaults(
     other, bare = (replica_set(str(year), 1, OLD, f"{year}-01-01T00:00:00Z") for year in (2015, 2014))
     bare.spec.template = None
     assert find_new_replica_set([made, other, bare], wanted) is (made if is_found else None)
+
+
+def test_the_oldest_of_two_sets_of_one_template_is_the_new_replica_set() -> None:
+    young, old = (replica_set(name, 1, NEW, f"{year}-01-01T00:00:00Z") for name, year in (("a", 2016), ("b", 2015)))
+    assert find_new_replica_set([young, old], deployment(1, 1, 0).spec.template) is old

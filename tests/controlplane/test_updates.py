@@ -330,6 +330,7 @@ def in_zone(zone: str) -> dict[str, Any]:
 
 NFS, OTHER_NFS = {"server": "a", "path": "/x"}, {"server": "b", "path": "/x"}
 LIVE_SERVICE = service(clusterIP="10.0.0.1", clusterIPs=["10.0.0.1"])
+TWO_FAMILIES = {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack"}
 SOURCE = "Forbidden: spec.persistentvolumesource is immutable after creation"
 
 
@@ -344,6 +345,13 @@ SOURCE = "Forbidden: spec.persistentvolumesource is immutable after creation"
             'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
             id="another address",
         ),
+        pytest.param(
+            service(clusterIP="10.0.0.1", clusterIPs=["10.0.0.1", "fd00::1"], **TWO_FAMILIES),
+            service(clusterIP="10.0.0.2", **TWO_FAMILIES),
+            'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
+            id="another first address of two",
+        ),
+        pytest.param(service(), service(clusterIP="10.0.0.2"), "", id="an address where the input shows none"),
         pytest.param(
             service(clusterIP="None", ipFamilies=["IPv4"]),
             service(clusterIP="None", ipFamilies=["IPv6"]),

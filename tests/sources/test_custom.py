@@ -229,6 +229,25 @@ def test_a_rollout_that_runs_already_is_rolled_out(tmp_path: Path, capsys: pytes
     assert sum(each["state"] == "running" or each["state"] == "scheduled" for each in found["final"]) == 3
 
 
+@pytest.mark.parametrize(("replicas", "pods"), [(1, 2), (3, 3), (9, 4)])
+def test_the_autoscaler_of_a_rollout(
+    replicas: int, pods: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From 2 to 4 replicas. A Deployment comes first, which no autoscaler scales."""
+    target = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "x"}
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h", "namespace": "ml"},
+        "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 4},
+    }
+    image = TEMPLATE.replace("name: main", "name: main, image: i")
+    other = resource("Deployment", "apps/v1", f"replicas: 6\n{SELECTOR}\n{image}", "a")
+    item = resource("Rollout", "argoproj.io/v1alpha1", f"replicas: {replicas}\n{SELECTOR}\n{TEMPLATE}")
+    found = checked(tmp_path, capsys, other, item, cluster=[scaler])
+    assert [each["running"] for each in found["workloads"]] == [6, pods]
+
+
 FLEET = resource("Fleet", "agones.dev/v1", f"replicas: 2\ngroup: [{{pods: 3, {PLAIN}}}]")
 
 

@@ -24,6 +24,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.whatif.manifests import apply_manifests
 from tests.builders import make_node, make_pod
+from tests.cli.inputs import autoscaler
 from tests.running import prepare
 from tests.whatif.changing import with_manifests
 
@@ -319,6 +320,28 @@ def test_a_suspended_job_makes_no_pods(tmp_path: Path) -> None:
     never = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
     loaded, _ = applied(tmp_path, [NODE], workload("Job", suspend=True, template=never))
     assert (pods(loaded), loaded.warnings) == ({}, ["Job default/w is suspended: it makes no pods"])
+
+
+def test_a_manifest_beyond_the_bounds_of_an_autoscaler_of_the_cluster(tmp_path: Path) -> None:
+    """From 1 to 4 replicas for `web`. No autoscaler scales the other Deployment."""
+    items = [
+        workload("Deployment", name, selector=OF_A_SET, template=TEMPLATE, replicas=6) for name in ("other", "web")
+    ]
+    loaded, _ = applied(tmp_path, [NODE, autoscaler(1, 4)], *items)
+    assert [sum(name.startswith(each) for name in pods(loaded)) for each in ("other", "web")] == [6, 4]
+
+
+@pytest.mark.parametrize(
+    ("tainted", "warnings"),
+    [
+        pytest.param(["a"], [], id="one of two nodes"),
+        pytest.param(["a", "b"], ["DaemonSet default/w runs on none of the nodes: it makes no pods"], id="no node"),
+    ],
+)
+def test_a_daemon_set_that_no_node_takes(tmp_path: Path, tainted: list[str], warnings: list[str]) -> None:
+    nodes = [(make_node(name).taint("t") if name in tainted else make_node(name)).doc() for name in "ab"]
+    loaded, _ = applied(tmp_path, nodes, workload("DaemonSet", selector=OF_A_SET, template=TEMPLATE))
+    assert (len(pods(loaded)), loaded.warnings) == (2 - len(tainted), warnings)
 
 
 def test_a_pod_template_is_kept_with_its_pod(tmp_path: Path) -> None:
