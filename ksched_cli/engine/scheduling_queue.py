@@ -505,8 +505,7 @@ class SchedulingQueue:
             strategy = self.hints.worth_requeuing(pod, event, old, new)
             if strategy is not Strategy.SKIP:
                 self._requeue(pod, strategy, event.label)
-        if self.in_flight:
-            self.in_flight.note(QueueEvent(event, old, new))
+        self.in_flight.note(QueueEvent(event, old, new))
 
     def _activate(self, row: int) -> bool:
         pod, waited = self.unschedulable.get(row), False

@@ -200,12 +200,12 @@ class Cycle(Logged):
         cluster: Cluster,
         nominator: NominatedPods,
         *,
-        tie_break: TieBreak = lowest_name,
-        sampling: bool = False,
-        percentage_of_nodes_to_score: int = 0,
-        extenders: Extenders | None = None,
-        extenders_judge: bool = False,
-        prefers_nominated_node: bool = True,
+        tie_break: TieBreak,
+        sampling: bool,
+        percentage_of_nodes_to_score: int,
+        extenders: Extenders | None,
+        extenders_judge: bool,
+        prefers_nominated_node: bool,
     ) -> None:
         """`extenders_judge` when some extender of the configuration filters or scores, whether or not it is called."""
         self.undo = cluster.undo

@@ -183,3 +183,13 @@ def test_when_gated_pods_are_flushed(steps: tuple[int, ...], before: str, now: s
             line.pass_time(seconds)
         found[minor] = _LETTERS[line.where()["x"]]
     assert found == {"1.36": before, "1.37": now}
+
+
+def test_a_flush_that_lets_a_group_go_reaches_the_pods_behind_it() -> None:
+    """The gates of x and of the other pod go, and no event comes for it. P is no longer held back then."""
+    other = make_pod("other").gate("wait").obj()
+    line = line_of(RELEASES["1.37"], _made("x"), _made("p"), other, gates=GATES_OF_MINOR["1.37"], objects=[group()])
+    for pod in (member("x"), make_pod("other")):
+        line.pod(pod.obj().metadata.name).info = PodInfo(pod.obj(), line.scheduler.cluster.resources)
+    line.pass_time(330)
+    assert line.where() == {"x": "active", "p": "active", "other": "active"}

@@ -114,6 +114,24 @@ def test_a_group_s_pod_comes_back_by_backoff_alone() -> None:
     assert line.where() == {"p": "backoff"}
 
 
+def test_a_pod_that_its_group_leaves_behind_waits_as_if_it_were_new() -> None:
+    line = line_of("p")
+    for _ in range(3):
+        line.fail("Wakes")
+        woken(line)
+        line.pass_time(20)
+    pod = line.queue.pop()
+    assert pod is not None
+    line.queue.add_rest(pod)
+    assert line.where() == {"p": "active"}
+    line.fail("Wakes")
+    woken(line)
+    line.pass_time(1)
+    assert line.where() == {"p": "backoff"}
+    line.pass_time(1)
+    assert line.where() == {"p": "active"}
+
+
 # Events
 
 
