@@ -83,6 +83,12 @@ def conditions(status: str) -> list[dict[str, str]]:
             node(), node().status(conditions=conditions("True")), ["NodeUpdateNodeCondition"], id="conditions"
         ),
         pytest.param(node(), node(), [], id="heartbeat"),
+        pytest.param(
+            node(),
+            node(cpu="2").annotate(a="1").taint("x"),
+            ["NodeUpdateNodeAllocatable", "NodeUpdateNodeTaint", "NodeUpdateNodeAnnotation"],
+            id="three changes",
+        ),
     ],
 )
 def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) -> None:
@@ -92,6 +98,29 @@ def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) ->
     assert loop.cluster.nodes.objects[0] == after.obj()
     # A pod that was tried before any of these is worth another cycle.
     assert loop.handlers.changes > 0
+
+
+def bound(cpu: str = "500m", memory: str = "1Mi", app: str = "a") -> Any:
+    return make_pod("p").requests(cpu=cpu, memory=memory).label(app=app).on("n")
+
+
+@pytest.mark.parametrize(
+    ("after", "labels"),
+    [
+        pytest.param(bound().phase("Running").status(conditions=conditions("True")), [], id="it becomes ready"),
+        pytest.param(bound().annotate(a="1"), ["Update"], id="an annotation"),
+        pytest.param(bound(app="b"), ["UpdatePodLabel"], id="a label"),
+        pytest.param(bound().toleration("x", "Exists"), ["UpdatePodToleration"], id="a toleration"),
+        pytest.param(bound(cpu="1"), ["Update"], id="one request grows"),
+        pytest.param(bound(cpu="1", memory="0"), ["UpdatePodScaleDown"], id="one request grows, one shrinks"),
+        pytest.param(bound(cpu="200m", app="b"), ["UpdatePodLabel", "UpdatePodScaleDown"], id="two changes"),
+    ],
+)
+def test_each_kind_of_update_of_a_pod_that_runs(after: Any, labels: list[str]) -> None:
+    loop = loop_over(node(), bound())
+    loop.handlers.put(after.obj())
+    assert [label.removeprefix("AssignedPod") for label, _ in loop.told] == labels
+    assert loop.cluster.pods.infos[0].pod == after.obj()
 
 
 @pytest.mark.parametrize(
