@@ -137,11 +137,13 @@ def test_a_hint_at_the_code_that_may_be_meant(code: str, hint: str, ksched: Ksch
         pytest.param([make_pod("held").gate("x").doc()], ["--fail-on", "warning"], 0, id="a gate is a note"),
         pytest.param([TOO_LARGE], ["--clone-node", "n=2"], 1, id="an edit that does not help"),
         pytest.param([TOO_LARGE], ["--add-node", "cpu=16,memory=4Gi"], 0, id="an edit that does"),
+        pytest.param([make_workload("Deployment", "web", replicas=1)], ["--scale", "deployment/web=999"], 1, id="too many replicas"),
+        pytest.param([make_workload("Deployment", "web", replicas=999)], ["--scale", "deployment/web=1"], 0, id="fewer replicas"),
         pytest.param([HIGH], [], 0, id="a change of policy only"),
         pytest.param([SETTINGS], [], 2, id="nothing to place"),
         pytest.param([SETTINGS], ["--allow-empty"], 0, id="nothing to place, and that is meant"),
     ],
-)
+)  # fmt: skip
 def test_exit_codes(items: list[object], options: list[str], code: int, tmp_path: Path) -> None:
     running = [FILLER] if PREEMPTS in items else []
     cluster, manifests = write_list(tmp_path / "c.json", NODE, *running), write_list(tmp_path / "m.json", *items)

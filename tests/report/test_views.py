@@ -109,6 +109,36 @@ def test_the_end_of_a_page() -> None:
     )
 
 
+CHECK_OF_ORDERS = next(path for path in DOCUMENTS if path.stem == "check-orders")
+
+
+@pytest.mark.parametrize(
+    ("orders", "verdict"),
+    [
+        pytest.param([(3, 3), (3, 3)], "all fit", id="in every order"),
+        pytest.param([(3, 3), (1, 3)], "all fit in some orders only", id="one in one order"),
+        pytest.param([None, (2, 3)], "all fit in some orders only", id="one has no order"),
+        pytest.param([(0, 3), None], "1 fits, errors of 1 ignored", id="in no order"),
+    ],
+)
+def test_workloads_that_fit_in_some_orders(orders: list[tuple[int, int] | None], verdict: str) -> None:
+    document = {"apiVersion": "ksched/v1", **yaml.safe_load(CHECK_OF_ORDERS.read_text())}
+    for workload, found in zip(document["workloads"], orders, strict=True):
+        workload["orders"] = found and {"finished": found[0], "tried": found[1]}
+        workload["result"] = "ignored" if found and not found[0] else "fits"
+    assert stored_view(document).verdict == verdict
+
+
+@pytest.mark.parametrize(("steps", "intro"), [(60, ""), (61, "The first 60 of 61 steps; ")], ids=str)
+def test_a_page_has_sixty_steps_of_rollouts(steps: int, intro: str) -> None:
+    document = {"apiVersion": "ksched/v1", **yaml.safe_load(CHECK_OF_ORDERS.read_text())}
+    document["workloads"][1]["steps"] *= steps
+    (shown,) = [each for each in stored_view(document).sections if each.name == "steps"]
+    assert len(shown.content.steps) == 60
+    assert shown.intro.startswith(intro)
+    assert bool(shown.intro) is bool(intro)
+
+
 USE = {"pods": 1, "requested": {"cpu": "1"}, "allocatable": {"cpu": "4"}}
 NEW_NODE = {"nodePool": "p", "pods": [], "instanceTypes": [], "requirements": {}, "requests": {}}
 
@@ -148,6 +178,16 @@ def test_a_terminal_shows_the_first_of_a_long_list(document: str, key: str, most
         parent[last] = [entry(at) for at in range(number)]
         shown = written(terminal.write_view, stored_view(found), RenderOptions("table", width=300))
         assert (f"and 1 more {more} (-o wide shows all)" in shown) is (number > most)
+
+
+@pytest.mark.parametrize(("nodes", "heads"), [(40, 0), (41, 1)], ids=str)
+def test_the_total_of_a_short_list_of_nodes_is_its_last_row(nodes: int, heads: int) -> None:
+    path = next(each for each in DOCUMENTS if each.stem == "diff")
+    found = {"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}
+    found["nodes"] = [{"node": f"n{number}", "before": USE, "after": None} for number in range(nodes)]
+    shown = written(terminal.write_view, stored_view(found), RenderOptions("table", width=300))
+    assert shown.count("ALL NODES") == heads
+    assert shown.count("all nodes") == 1
 
 
 @pytest.mark.parametrize(("zones", "shown"), [(0, False), (1, False), (2, True), (40, True), (41, False)], ids=str)
