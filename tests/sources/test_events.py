@@ -46,6 +46,18 @@ def read(tmp_path: Path, *documents: Any, name: str = "dump.json") -> list[Faile
         ),
         pytest.param(of_old("p", TEXT, LATER, count=9), failure(LATER), id="of old, with the last time of the text"),
         pytest.param(written_now("p", TEXT, "", eventTime=None), failure(""), id="without a time"),
+        pytest.param(written_now("p", TEXT, SAID, eventTime=None), failure(), id="with its creation as the only time"),
+        pytest.param(written_now("p", TEXT, SAID, again=LATER, lastTimestamp=LATER), failure(LATER), id="a series with a last time"),
+        pytest.param(
+            in_its_own_group("p", TEXT, SAID) | {
+                "eventTime": None,
+                "reportingController": "",
+                "deprecatedSource": {"component": "default-scheduler"},
+                "deprecatedLastTimestamp": LATER,
+            },
+            failure(LATER),
+            id="of old in events.k8s.io",
+        ),
         pytest.param(written_now("p", TEXT, "yesterday"), failure(""), id="with a time that is none"),
         pytest.param(written_now("p", TEXT, SAID, reason="Scheduled"), None, id="another reason"),
         pytest.param(
@@ -67,6 +79,14 @@ CUT = ScheduledPod("default", "p", "", "n1", LATER, 1767226800.0, exact=False)
         pytest.param(bound_event("p", "n1", SAID, uid="u"), EXACT, id="as it is written now"),
         pytest.param(bound_event_of_its_group("p", "n1", SAID, uid="u"), EXACT, id="events.k8s.io"),
         pytest.param(bound_event_of_old("p", "n1", LATER), CUT, id="of old"),
+        pytest.param(
+            bound_event("p", "n1", "") | {"eventTime": None, "metadata": {"name": "p", "creationTimestamp": LATER}},
+            CUT,
+            id="with its creation as the only time",
+        ),
+        pytest.param(
+            bound_event("p", "n1", SAID) | {"involvedObject": {"kind": "Node", "name": "p"}}, None, id="of another kind"
+        ),
         pytest.param(bound_event("p", "n1", "soon"), None, id="with a time that is none"),
         pytest.param({**bound_event("p", "n1", SAID), "message": "Placed"}, None, id="in other words"),
     ],
@@ -84,6 +104,19 @@ def test_preemptions(text: str, tmp_path: Path) -> None:
     loaded = load_dump([str(path)], events=True)
     assert loaded.preemptions == [PreemptionEvent("u", "default/high", "n1")]
     assert loaded.has_events
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"related": {"kind": "Pod"}}, id="no preemptor"),
+        pytest.param({"message": "Preempted by something"}, id="no node"),
+        pytest.param({"reason": "Evicted"}, id="another reason"),
+    ],
+)
+def test_no_preemption(changed: dict[str, Any], tmp_path: Path) -> None:
+    path = write_list(tmp_path / "dump.json", NODE, preempted_event("low", "high", "n1", uid="u") | changed)
+    assert load_dump([path], events=True).preemptions == []
 
 
 def bare(event: dict[str, Any]) -> dict[str, Any]:
