@@ -176,7 +176,7 @@ def _remove(value: Any, steps: list[Step]) -> bool:
         return True
     if isinstance(here, list) and isinstance(last, int) and last < len(here):
         # A list keeps its length so that later paths stay right.
-        return _remove(value, steps[:-1]) if len(steps) > 1 else False
+        return _remove(value, steps[:-1])
     return False
 
 

@@ -158,7 +158,6 @@ class _Composer:
 
     def documents(self, text: str | bytes) -> Iterator[Document]:
         loader = getattr(yaml, "CLoader", yaml.Loader)
-        line = 1
         result: Any = None
         for event in yaml.parse(text, Loader=loader):
             if isinstance(event, yaml.ScalarEvent):
@@ -210,7 +209,7 @@ class _Composer:
             _merge(frame.value, merged, line)
         if frame.anchor:
             self._anchors[frame.anchor] = frame.value, frame.size
-        return self._put(frame.value, frame.size, event, plain_merge=False)
+        return self._put(frame.value, frame.size, event)
 
     def _alias(self, event: Any) -> Any:
         line = _line(event)
@@ -218,7 +217,7 @@ class _Composer:
             raise _Refused(f"alias *{event.anchor} has no anchor before it", line)
         value, size = self._anchors[event.anchor]
         self._count(1, size, event)
-        return self._put(value, size, event, plain_merge=False)
+        return self._put(value, size, event)
 
     def _count(self, written: int, expanded: int, event: Any) -> None:
         self._written += written
@@ -227,7 +226,7 @@ class _Composer:
             text = "aliases make this document far larger than it is written; it is not read any further"
             raise _Refused(text, _line(event))
 
-    def _put(self, value: Any, size: int, event: Any, *, plain_merge: bool) -> Any:
+    def _put(self, value: Any, size: int, event: Any, *, plain_merge: bool = False) -> Any:
         """Into the collection that is open, as a key or a value; the document itself where none is."""
         if not self._stack:
             return value

@@ -309,6 +309,12 @@ def test_the_entry_of_a_map_that_has_the_mistake(kind: Any, value: Any, steps: t
     assert mistakes[0][0] == steps
 
 
+def test_a_mistake_in_a_list_hides_no_later_mistake() -> None:
+    typed, mistakes = problems_in({"a": [1, "no"], "b": [None], "c": [3]}, dict[str, list[int]])
+    assert [steps for steps, _ in mistakes] == [("a", 1), ("b", 0)]
+    assert typed == {"c": [3]}
+
+
 def test_an_unknown_field_in_a_map_of_objects() -> None:
     value = {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": {"y": 3}}
     typed, mistakes = problems_in(value, dict[str, Strict])

@@ -8,6 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ksched_cli.api import yaml_reader
 from ksched_cli.api.yaml_reader import MAX_DEPTH, read_documents
 from ksched_cli.errors import InputError
 
@@ -51,6 +52,15 @@ def test_merge_keys() -> None:
 )
 def test_an_alias_is_the_value_of_its_anchor(anchored: str, value: Any) -> None:
     assert values(f"a: &x {anchored}\nb: *x\n") == [{"a": value, "b": value}]
+
+
+def test_an_alias_is_a_key_like_its_anchor() -> None:
+    assert values('a: &x b\n? *x\n: 1\nc: &y "<<"\n? *y\n: 2\n') == [{"a": "b", "b": 1, "c": "<<", "<<": 2}]
+
+
+def test_a_document_without_aliases_may_be_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_reader, "FREE_EXPANSION", 5)
+    assert values("[1, 2, 3, [4, 5], {a: 6}]\n") == [[1, 2, 3, [4, 5], {"a": 6}]]
 
 
 def test_documents_and_where_they_start() -> None:
