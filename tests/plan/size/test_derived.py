@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ksched_cli.api.core import ObjectMeta
+from ksched_cli.api.karpenter import NodePool
+from ksched_cli.autoscale.instance_types.catalog import InstanceType, Offering
+from ksched_cli.autoscale.karpenter.provisioner import Offer
 from ksched_cli.errors import InputError, UsageError
 from ksched_cli.plan.size.catalog import catalog_of
+from ksched_cli.plan.size.derived import CAPACITY_TYPE, shapes_of_pools
 from tests.builders import make_node
 from tests.plan.size.cases import load, pending
 
@@ -275,3 +281,50 @@ def test_node_groups_of_cluster_api_that_scale_from_zero() -> None:
             "max": 3,
         }
     }
+
+
+MEDIUM = InstanceType("m", {"cpu": "2", "memory": "4Gi", "pods": "9", "example.com/gpu": "0"}, [])
+POOL_A = NodePool(ObjectMeta(name="a"))
+POOL_B = NodePool(ObjectMeta(name="b"))
+
+
+def sold(pool: NodePool, zone: str, price: float | None, capacity_type: str = "on-demand") -> Offer:
+    return Offer(pool, MEDIUM, Offering(zone, capacity_type, price), {TYPE: "m"})
+
+
+@pytest.mark.parametrize(
+    ("offers", "expected"),
+    [
+        pytest.param([sold(POOL_A, "z", 0.5)], [("m", "z", "0.5", False)], id="one"),
+        pytest.param([sold(POOL_A, "z", None), sold(POOL_A, "y", 2)], [("m", "y", "2", False)], id="no price"),
+        pytest.param(
+            [sold(POOL_A, "z", 2), sold(POOL_A, "y", 3)], [("m", "z", "2", False), ("m", "y", "3", False)], id="zones"
+        ),
+        pytest.param(
+            [sold(POOL_A, "z", 2), sold(POOL_B, "z", 2)], [("m", "z", "2", False), ("m.b", "z", "2", False)], id="pools"
+        ),
+        pytest.param(
+            [sold(POOL_A, "z", 2), sold(POOL_A, "z", 1, "spot")],
+            [("m", "z", "2", False), ("m.a", "z", "1", True)],
+            id="spot",
+        ),
+        pytest.param(
+            [sold(POOL_A, "z", 2), sold(POOL_B, "z", 2), sold(POOL_B, "z", 1, "spot")],
+            [("m", "z", "2", False), ("m.b", "z", "2", False), ("m.b.spot", "z", "1", True)],
+            id="spot of the second pool",
+        ),
+    ],
+)
+def test_each_offer_of_a_node_pool_is_a_shape_with_a_name_of_its_own(
+    offers: list[Offer], expected: list[tuple[str, str, str, bool]]
+) -> None:
+    source: Any = SimpleNamespace(loaded=None, autoscaler=SimpleNamespace(offers=lambda loaded: offers))
+    found = shapes_of_pools(source)
+    assert found is not None
+    assert [(each.name, each.zone, str(each.price), each.spot) for each in found.shapes] == expected
+    assert [each.labels[CAPACITY_TYPE] for each in found.shapes] == [
+        "spot" if spot else "on-demand" for *_, spot in expected
+    ]
+    # An amount of nothing is left out.
+    assert found.shapes[0].allocatable == {"cpu": "2", "memory": "4Gi", "pods": "9"}
+    assert shapes_of_pools(SimpleNamespace(autoscaler=None)) is None  # type: ignore[arg-type]
