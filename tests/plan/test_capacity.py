@@ -250,6 +250,15 @@ def test_a_quota_ends_a_run_of_copies(pods: int) -> None:
     assert counted.free["cpu"] == 40 * 8000 - pods * requests["cpu"]
 
 
+@pytest.mark.parametrize("limit", [1, 9, 50])
+def test_no_more_copies_than_the_limit_take_room(limit: int) -> None:
+    nodes = [make_node(f"n{index:02}").allocatable(cpu="8", memory="8Gi", pods=9).obj() for index in range(40)]
+    counted = count(nodes, [], (WEB, 1), limit=limit)
+    (requests,) = counted.requests.values()
+    assert (counted.sets, counted.end.by, sum(per_node(counted).values())) == (limit, "max", limit)
+    assert counted.free["cpu"] == 40 * 8000 - limit * requests["cpu"]
+
+
 def test_a_quota_counts() -> None:
     quota = ResourceQuota(ObjectMeta(name="few", namespace="default"), ResourceQuotaSpec({"pods": "3"}))
     counted = count([BIG], [make_pod("there").on("big").obj()], (WEB, 1), objects=(quota,))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from ksched_cli.plan.consolidate.candidates import find_candidates
+from ksched_cli.plan.consolidate.candidates import _rounded_up, find_candidates
 from ksched_cli.plan.consolidate.results import Conditions
 from ksched_cli.plan.drain.results import Flags
 from tests.builders import loaded_of, make_node, make_pod
@@ -56,3 +57,18 @@ def test_the_node_that_frees_most_money_for_its_load_comes_first(
     of_node = {name: Decimal(prices.get(name, 1)) for name in "abc"}
     found = find_candidates(loaded_of(*nodes, *running), cluster, FLAGS, Conditions(), of_node)
     assert ("".join(found.order), found.blocked, found.cost) == (order, {}, sum(of_node.values()))
+
+
+@pytest.mark.parametrize(
+    ("cost", "grain", "bound"),
+    [
+        pytest.param("0.3", "0.1", "0.3", id="a sum of prices"),
+        pytest.param("0.31", "0.1", "0.4", id="more than a sum of prices"),
+        pytest.param("0.30000000001", "0.1", "0.3", id="what a solver is wrong by"),
+        pytest.param("7.2", "2", "8", id="prices above one"),
+        pytest.param("-1", "2", "0", id="no less than nothing"),
+        pytest.param("1", "0", "0", id="all prices are zero"),
+    ],
+)
+def test_a_bound_is_rounded_up_to_a_sum_of_prices(cost: str, grain: str, bound: str) -> None:
+    assert _rounded_up(Fraction(cost), Decimal(grain)) == Decimal(bound)

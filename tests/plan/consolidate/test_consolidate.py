@@ -358,6 +358,21 @@ def test_without_a_solver_one_resource_costs_what_the_linear_program_costs(
     assert alone == pytest.approx(_cover(free[None, :], np.array([float(demand)]), prices, least, several))
 
 
+@pytest.mark.parametrize(
+    ("solver", "cost"),
+    [pytest.param(True, 2, id="all resources at once"), pytest.param(False, 1, id="the scarcest resource alone")],
+)
+def test_only_a_solver_adds_up_what_different_resources_cost(
+    solver: bool, cost: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each node has one of the two resources."""
+    if solver:
+        pytest.importorskip("highspy")
+    monkeypatch.setattr("ksched_cli.plan.consolidate.candidates.solver_is_installed", lambda: solver)
+    found = _cover(np.array([[4.0, 0.0], [0.0, 4.0]]), np.array([4.0, 4.0]), [1.0, 1.0], [0.0, 0.0], [])
+    assert found == pytest.approx(cost)
+
+
 def test_nodes_without_a_price_stay() -> None:
     found = consolidate([node("n0", kind="odd"), node("n1"), *workload("web", ["n1"])], catalog(shape("small", 1)))
     assert removed(found) == ["n1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -187,6 +188,59 @@ def store(folder: Path, *, resume: bool = False) -> RowStore[VariantRow]:
 
 def line(variant: int) -> bytes:
     return encode_rows([VariantRow(variant, {}, "safe")])
+
+
+ABOUT = '{"ksched": "1", "variants": 3}'
+
+
+@pytest.mark.parametrize(
+    ("files", "resume", "message"),
+    [
+        pytest.param({}, False, "", id="an empty folder"),
+        pytest.param({}, True, "", id="nothing to resume yet"),
+        pytest.param({"rows.jsonl": ""}, True, "it has rows.jsonl and no sweep.json", id="rows of no sweep"),
+        pytest.param(
+            {"sweep.json": ABOUT}, False, "the folder has the rows of an earlier sweep", id="an earlier sweep"
+        ),
+        pytest.param({"sweep.json": ABOUT, "rows.jsonl": ""}, True, "", id="the same sweep"),
+        pytest.param({"sweep.json": "{"}, True, "sweep.json: it is no JSON", id="no JSON"),
+        pytest.param({"sweep.json": "[]"}, True, "another sweep: ksched, variants differ", id="no object"),
+        pytest.param({"sweep.json": '{"ksched": "1"}'}, True, "another sweep: variants differ", id="a part is missing"),
+        pytest.param(
+            {"sweep.json": '{"ksched": "2"}'},
+            True,
+            "made by ksched 2, and this is 1",
+            id="another version counts first",
+        ),
+    ],
+)
+def test_folders_that_are_taken(files: dict[str, str], resume: bool, message: str, tmp_path: Path) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    rows = store(tmp_path, resume=resume)
+    if message:
+        with pytest.raises(KschedError) as raised:
+            list(rows.open())
+        assert message in str(raised.value)
+        assert {each.name: each.read_text() for each in tmp_path.iterdir()} == files
+        return
+    assert list(rows.open()) == []
+    rows.close()
+    assert json.loads((tmp_path / "sweep.json").read_text()) == json.loads(ABOUT)
+
+
+@pytest.mark.parametrize("workers", [0, 1, -1])
+def test_no_fewer_workers_than_one_for_each_core(workers: int) -> None:
+    if workers < 0:
+        with pytest.raises(UsageError, match="--workers -1: 0 is one for each core"):
+            SweepExecution(workers=workers)
+    else:
+        assert SweepExecution(workers=workers).executor(3).name
+
+
+def test_a_dimension_that_there_is_not() -> None:
+    with pytest.raises(UsageError, match=r"there is no dimension floors, rooms; there are .*fail"):
+        simulator().sweep(fail="zone", rooms=1, floors=2)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
