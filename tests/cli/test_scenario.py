@@ -73,11 +73,14 @@ def test_validate(ksched: Ksched, tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text("a: 1\n---\nb: 2\n")
     (tmp_path / "list.yaml").write_text("- a\n")
     (tmp_path / "empty.yaml").write_text("")
+    (tmp_path / "version.yaml").write_text(
+        "apiVersion: 5\nkind: Scenario\nmetadata: {name: 7}\nsteps: [{drain: [a]}]\n"
+    )
     complaints = ksched(
         "scenario",
         "validate",
         str(BAD),
-        *(str(tmp_path / f"{name}.yaml") for name in ("two", "list", "empty", "no")),
+        *(str(tmp_path / f"{name}.yaml") for name in ("two", "list", "empty", "no", "version")),
         code=2,
     ).err.splitlines()
     assert len([line for line in complaints if "mistakes.yaml" in line]) == 11
@@ -86,6 +89,8 @@ def test_validate(ksched: Ksched, tmp_path: Path) -> None:
         "list.yaml: not an object: expected one Scenario of ksched/v1",
         "empty.yaml: empty: expected one Scenario of ksched/v1",
         "no.yaml: no such file or directory",
+        "version.yaml:1: apiVersion: expected ksched/v1, got 5",
+        "version.yaml:3: metadata.name: expected a string, got a whole number",
     ]
 
 

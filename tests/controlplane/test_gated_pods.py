@@ -30,6 +30,12 @@ def gated(*disks: str, **selector: str) -> PodBuilder:
     return pod.node_affinity(*terms) if disks else pod
 
 
+def whole(pod: PodBuilder) -> dict[str, Any]:
+    """The pod with every field that the API server has of it."""
+    document = pod.doc()
+    return {**document, "metadata": {**document["metadata"], "uid": "u", "resourceVersion": "5"}}
+
+
 @pytest.mark.parametrize(
     ("live", "manifest", "text"),
     [
@@ -74,6 +80,12 @@ def gated(*disks: str, **selector: str) -> PodBuilder:
             gated(disk="ssd", zone="a").spec(hostNetwork=True).doc(),
             "spec.hostNetwork: Forbidden: pod updates may not change fields other than",
             id="another field of a gated pod beside its node selector",
+        ),
+        pytest.param(
+            whole(gated(disk="ssd")),
+            gated(disk="ssd", zone="a").spec(subdomain="x").doc(),
+            "spec.subdomain: Forbidden: pod updates may not change fields other than",
+            id="another field of a gated pod behind its node selector",
         ),
         pytest.param(
             gated().doc(),

@@ -231,6 +231,7 @@ LOW = "--service-node-port-range=80-32767"
         pytest.param([api_server(LOW, container="args")], 8080, "", "", id="a flag of args"),
         pytest.param([api_server("--service-node-port-range", "80+100")], 180, "", "", id="the last port of a sum"),
         pytest.param([api_server("--service-node-port-range", "80+100")], 181, "is 80-180", "", id="above a sum"),
+        pytest.param([api_server("--service-node-port-range=30000+40000")], 80, "is 30000-65535", "", id="a large sum"),
         pytest.param([api_server("--service-node-port-range=8080")], 8080, "", "", id="a range of one port"),
         pytest.param([api_server("--service-node-port-range=8080")], 30080, "is 8080-8080", "", id="beside it"),
         pytest.param([api_server(LOW)], 79, "is 80-32767", "", id="below the flag"),

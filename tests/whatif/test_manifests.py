@@ -78,10 +78,11 @@ def test_pods_are_dated_in_the_order_of_the_files(tmp_path: Path) -> None:
 
 
 def test_workloads_of_the_cluster_are_left_alone(tmp_path: Path) -> None:
-    loaded = load_dump([write(tmp_path / "cluster.json", NODE, deployment(replicas=3))])
+    loaded = load_dump([write(tmp_path / "cluster.json", NODE, make_pod("there").doc(), deployment(replicas=3))])
     after = with_manifests(loaded, load_manifests([write(tmp_path / "m.json", make_pod("p").doc())]))
     assert after.refused == ()
-    assert list(pods(after.loaded)) == ["p"]
+    assert sorted(pods(after.loaded)) == ["p", "there"]
+    assert [pod.metadata.name for pod in after.made_pods] == ["p"]
 
 
 def test_a_pending_pod_is_updated_and_a_running_one_stays(tmp_path: Path) -> None:
@@ -413,6 +414,8 @@ def test_pods_show_the_namespaces_of_a_cluster_without_namespace_objects(tmp_pat
         ":2: the input has no Namespace objects, and no pod in namespace new: it is assumed to exist, without quotas "
         "and limits"
     )
+    loaded, _ = applied(tmp_path, [NODE, make_pod("there", "shop").doc()], *items, namespace("new"))
+    assert loaded.warnings == [], "the manifests have it, though late"
 
 
 def test_without_namespaces_in_the_cluster_any_will_do(tmp_path: Path) -> None:
