@@ -283,6 +283,18 @@ def test_a_problem_without_some_pods_has_no_turn_for_them() -> None:
     assert sorted((each.demand, fewer.turns.count(at)) for at, each in enumerate(fewer.classes)) == [(0, 0), (2, 2)]
 
 
+def test_a_pattern_is_found_whatever_was_tried_before_it() -> None:
+    """The last two classes cannot share a node: the second one is tried again after the third."""
+    made = packing([(1, 1, 1), (2, 1, 1), (2, 1, 1)], [(10, 2, 2)], [(1, 2)])
+    assert maximal_patterns(made, 0, 100) == [(1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 0, 2)]
+
+
+def test_rivals_of_another_part_do_not_count() -> None:
+    """The first two classes share a shape, the third has one of its own."""
+    made = packing([(1, 1, 20), (1, 1, 10), (1, 20, 1)], [(10, 2, 20), (10, 20, 2)], [(0, 1), (0, 2), (1, 2)])
+    assert [(each.choices, each.problem.rivals) for each in components(made)] == [((0,), {(0, 1)}), ((1,), set())]
+
+
 @pytest.mark.parametrize(
     ("bound", "ran_out", "gave_up", "seconds", "ended"),
     [

@@ -108,3 +108,19 @@ def test_nodes_of(
 def test_purchases_keep_limits(limits: tuple[int | None, ...], nodes: list[tuple[int, tuple[int, ...]]]) -> None:
     made = packing([(2, 1, 1)], [(1, 1, 1), (10, 1, 1)], limits=limits)
     assert GreedyBuyer(made).buy(made.demand) == nodes
+
+
+@pytest.mark.parametrize(
+    ("limits", "purchases"),
+    [
+        pytest.param((None, None), [[(0, (1, 0)), (0, (1, 0)), (1, (0, 1))], [(1, (2, 1))]], id="no limit"),
+        pytest.param((1, None), [[(0, (1, 0)), (1, (1, 1))], [(1, (2, 1))]], id="others for the rest"),
+        pytest.param((0, None), [[(1, (2, 1))]], id="a shape that is sold out"),
+    ],
+)
+def test_purchases_of_one_shape_each(
+    limits: tuple[int | None, ...], purchases: list[list[tuple[int, tuple[int, ...]]]]
+) -> None:
+    """The second class does not fit on the first shape."""
+    made = packing([(2, 1, 1), (1, 2, 2)], [(3, 1, 1), (10, 4, 4)], limits=limits)
+    assert GreedyBuyer(made).one_shape_each(made.demand) == purchases

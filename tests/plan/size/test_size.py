@@ -158,6 +158,22 @@ def test_prices_that_tie() -> None:
     assert (found.cost, found.count, found.search.ended) == (Decimal("0.4"), 4, "optimal")
 
 
+def test_one_node_of_the_only_shape_is_proven() -> None:
+    """Its price is the grain of the catalog."""
+    found = size([pending("p", cpu="1")], shape("only", 3))
+    assert (found.cost, found.lower_bound, found.search.ended) == (3, 3, "optimal")
+
+
+@pytest.mark.parametrize(("alike", "ties"), [(1, 0), (2, 1)], ids=["one node", "two nodes alike"])
+def test_pods_for_which_kube_scheduler_draws_are_counted(alike: int, ties: int) -> None:
+    """The second pod fits on one node only."""
+    nodes = [node(f"n{at}", cpu="4", memory="8Gi", pods=9) for at in range(alike)]
+    found = size(
+        [*nodes, node("large", cpu="9", memory="1Gi", pods=9), pending("p", memory="2Gi"), pending("q", cpu="9")], SMALL
+    )
+    assert (found.count, found.search.pods_with_ties) == (0, ties)
+
+
 def test_sums_of_prices_do_not_drift() -> None:
     found = size([pending(f"p{at}", cpu="4") for at in range(3)], shape("a", 0.1))
     assert found.cost == Decimal("0.3")

@@ -87,6 +87,22 @@ def test_one_domain_fails_by_name(fail: str, nodes: tuple[str, ...]) -> None:
     assert str(found.sweep.failing).endswith(fail.removeprefix("label="))
 
 
+@pytest.mark.parametrize(
+    ("pods", "is_pending"),
+    [
+        pytest.param([make_pod("a").on("n"), make_pod("b"), make_pod("c").phase("Failed")], True, id="one of three"),
+        pytest.param([make_pod("a").on("n"), make_pod("c").phase("Failed")], False, id="running and finished"),
+    ],
+)
+def test_orders_are_those_of_pending_pods(pods: list[Any], is_pending: bool) -> None:
+    loaded = load_dump((), objects=[node("n", "zone-0"), *(each.doc() for each in pods)])
+    if is_pending:
+        assert len(variant_space(read_sweep(None, {"orders": 3}), loaded)) == 3
+    else:
+        with pytest.raises(UsageError, match="--orders 3: no pod of the input is pending"):
+            variant_space(read_sweep(None, {"orders": 3}), loaded)
+
+
 def test_a_range_of_edits_has_an_edit_for_each_number() -> None:
     found = space(2, add_node="cpu=4=0..2", scale="deployment/web=1..2")
     assert at(found)[1] == {"addNode": {"cpu=4": 0}, "scale": {"deployment/web": 2}}
