@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.plan.sweep.model import dimensions_of, read_edit_range, read_sweep, sweep_schema
-from ksched_cli.plan.sweep.trials import VariantSpace, variant_space
+from ksched_cli.plan.sweep.trials import Setting, VariantSpace, variant_space
 from ksched_cli.sources.dump import load_dump
 from tests.builders import make_node, make_pod
 from tests.plan.sweep.clusters import node
@@ -101,6 +101,10 @@ def test_orders_are_those_of_pending_pods(pods: list[Any], is_pending: bool) -> 
     else:
         with pytest.raises(UsageError, match="--orders 3: no pod of the input is pending"):
             variant_space(read_sweep(None, {"orders": 3}), loaded)
+
+
+def test_what_is_no_dimension_is_as_the_options_have_it() -> None:
+    assert space(2, fail="node")[1].setting == Setting(grid=-1, version=-1, order=0, tie=0, edits=())
 
 
 def test_a_range_of_edits_has_an_edit_for_each_number() -> None:

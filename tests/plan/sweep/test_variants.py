@@ -14,7 +14,7 @@ from ksched_cli.plan.sweep.trials import VariantEnd, VariantRunner, seed_of
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.lanes import sampled
-from tests.plan.sweep.clusters import cluster
+from tests.plan.sweep.clusters import ZONE, cluster, node, owned_pod, replica_set
 
 ITEMS = cluster(6, pending=6)
 
@@ -65,6 +65,28 @@ def test_cloned_nodes(number: int) -> None:
 def test_replicas(replicas: int) -> None:
     row = rows(scale="replicaset/app-0=1..8")[replicas - 1]
     assert placed(row) == placements(Simulator.load(ITEMS).scale("replicaset/app-0", replicas))
+
+
+def test_a_range_of_one_number() -> None:
+    (row,) = rows(scale="replicaset/app-0=2..2")
+    assert placed(row) == placements(Simulator.load(ITEMS).scale("replicaset/app-0", 2))
+
+
+def test_a_pod_of_a_failed_node_preempts_another() -> None:
+    """The strong pod may go to the node of the weak one only."""
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}
+    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "4"}}}
+    strong = {"containers": [container], "priorityClassName": "high", "nodeSelector": {ZONE: "a"}}
+    weak = {"containers": [container]}
+    items = [high, node("n0", "a"), node("n1", "a"), node("n2", "b")]
+    items += [replica_set("strong", 1, {"spec": strong}), owned_pod("strong", 0, "n0", {**strong, "priority": 10})]
+    items += [replica_set("weak", 1, {"spec": weak}), owned_pod("weak", 0, "n1", weak)]
+    first, *_ = Simulator.load(items).sweep(fail="node")
+    assert (first.at, first.outcome) == ({"fail": ["n0"]}, "evicts others")
+    assert placed(first) == {"default/strong-0": "n1", "default/weak-0": "n2"}
+    assert first.figures is not None
+    assert (first.figures.preempted, first.figures.evicted) == (1, 1)
+    assert first.reason == "default/weak-0 is preempted and moves to n2"
 
 
 @pytest.mark.parametrize("version", ["1.25", "1.30", "1.36"])
