@@ -18,7 +18,7 @@ from ksched_cli.report.sinks.page import page_of
 from ksched_cli.report.sinks.svg import chart_data, chart_svg, write_svg
 from ksched_cli.report.view import simulate
 from ksched_cli.report.view.documents import decoded
-from ksched_cli.report.view.model import Chart, Series, Table, View
+from ksched_cli.report.view.model import Chart, Section, Series, Table, View, columns
 from ksched_cli.report.view.shared import zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from tests.cli.transcripts import same_as_golden
@@ -178,6 +178,31 @@ def test_a_terminal_shows_the_first_of_a_long_list(document: str, key: str, most
         parent[last] = [entry(at) for at in range(number)]
         shown = written(terminal.write_view, stored_view(found), RenderOptions("table", width=300))
         assert (f"and 1 more {more} (-o wide shows all)" in shown) is (number > most)
+
+
+@pytest.mark.parametrize(
+    ("node", "ties", "tied", "text"),
+    [
+        ("n-2", ["n-2", "n-3"], 2, "tied with n-3"),
+        ("n-2", ["n-1", "n-2", "n-3"], 3, "tied with n-1, n-3"),
+        ("n-2", ["n-1", "n-2", "n-3"], 4, "tied with n-1, n-3 and 1 more"),
+        ("n-9", ["n-1", "n-2", "n-3"], 5, "tied with n-1, n-2 and 2 more"),
+    ],
+    ids=["two nodes", "three nodes", "four nodes", "a node that is not among the first three"],
+)
+def test_two_other_nodes_with_the_same_score_are_named(node: str, ties: list[str], tied: int, text: str) -> None:
+    path = next(each for each in DOCUMENTS if each.stem == "simulate")
+    found = {"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}
+    found["pods"][0] |= {"node": node, "ties": ties, "tied": tied}
+    shown = written(terminal.write_view, stored_view(found), RenderOptions("wide", width=300))
+    assert re.findall("tied with .*", shown)[0].rstrip() == text
+
+
+def test_a_page_counts_several_nodes_of_a_cell() -> None:
+    rows = [["none", []], ["one", ["n-1"]], ["two", ["n-1", "n-2"]], ["name", "n-1"]]
+    table = Table(columns("Pod; Node: node"), rows)
+    page = page_of(View("a", "b", "c", "good", sections=[Section("pods", "Pods", table)]))
+    assert page.sections[0].data["rows"] == [["none", ""], ["one", "n-1"], ["two", "2 nodes"], ["name", "n-1"]]
 
 
 @pytest.mark.parametrize(("nodes", "heads"), [(40, 0), (41, 1)], ids=str)

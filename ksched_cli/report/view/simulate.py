@@ -284,7 +284,7 @@ def _evicts(pod: PodPart) -> str:
 
 
 def _tie_note(pod: PodPart) -> str:
-    others = [name for name in pod.ties[:3] if name != pod.node][:2]
+    others = [name for name in pod.ties if name != pod.node][:2]
     if not others:
         return ""
     more = pod.tie_count - 1 - len(others)
