@@ -196,7 +196,7 @@ def _with_a_selector(nodes: int) -> list[dict[str, Any]]:
 
 
 LEAVING = make_pod("gone").requests(cpu="1").on("n0").started("2026-01-01T00:00:01Z").terminating().doc()
-ADOPTING = {
+ADOPTING: dict[str, Any] = {
     "apiVersion": "apps/v1",
     "kind": "ReplicaSet",
     "metadata": {"name": "w", "namespace": "default", "uid": "u"},
@@ -204,6 +204,23 @@ ADOPTING = {
         "replicas": 3,
         "selector": {"matchLabels": {"tier": "x"}},
         "template": {"metadata": {"labels": {"tier": "x"}}, "spec": _pods(1)[0].doc()["spec"]},
+    },
+}
+OLD_SET = {
+    **ADOPTING,
+    "metadata": {
+        **ADOPTING["metadata"],
+        "name": "old",
+        "uid": "old",
+        "labels": {"tier": "x"},
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d", "controller": True}
+        ],
+    },
+    "spec": {
+        **ADOPTING["spec"],
+        "replicas": 0,
+        "template": {"metadata": {"labels": {"tier": "x"}}, "spec": _pods(1, hostNetwork=True)[0].doc()["spec"]},
     },
 }
 EVICTING = make_node("t").allocatable(cpu="4", pods=20).taint("x", "y", "NoExecute").doc()

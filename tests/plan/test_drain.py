@@ -319,14 +319,18 @@ def test_a_budget_lets_one_go_a_round_and_recovers_when_its_successor_has_a_plac
     assert (change.current_healthy, change.disruptions_allowed.after) == (Healthy(3, 2, 3), 1)
 
 
-def test_a_budget_whose_pods_find_no_place_holds_the_rest() -> None:
+@pytest.mark.parametrize(("needed", "waiting", "verb"), [(3, 1, "waits"), (2, 2, "wait")])
+def test_a_budget_whose_pods_find_no_place_holds_the_rest(needed: int, waiting: int, verb: str) -> None:
     pods = [ready(owned(f"web-{index}")).on("a").obj() for index in range(4)]
-    drain = run(loaded_of(A, TIGHT, *pods, budget(minAvailable=2)), "a")
+    drain = run(loaded_of(A, TIGHT, *pods, budget(minAvailable=needed)), "a")
     assert fates(drain)["web-0"] == ("moves", 1, "b")
-    assert fates(drain)["web-1"][:2] == ("unplaced", 1)
-    stuck = [pod for pod in drain.nodes[0].pods if pod.fate == "stuck"]
-    assert stuck[0].why.startswith("The disruption budget web needs 2 healthy pods and has 2 currently: default/web-")
-    assert stuck[0].why.endswith(" for a place")
+    assert fates(drain)["web-1"][0] == "unplaced"
+    why = next(pod for pod in drain.nodes[0].pods if pod.fate == "stuck").why
+    assert why.startswith(
+        f"The disruption budget web needs {needed} healthy pods and has {needed} currently: default/web-"
+    )
+    assert why.endswith(f" {verb} for a place")
+    assert why.count("default/web-") == waiting
     assert (drain.drained, drain.safe) == (False, False)
 
 

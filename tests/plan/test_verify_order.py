@@ -242,6 +242,15 @@ def test_no_node_is_left_out_once_the_search_has_spent_its_cycles(
     assert (found.placements[0].agreement, found.placements[0].assumed) == (Agreement.OTHER_NODE, "")
 
 
+def test_a_node_that_is_left_out_spends_cycles_of_the_search(verified: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is one cycle, and each of the two pods would need one."""
+    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
+    monkeypatch.setattr(search, "_CYCLES", 1)
+    pods = [bound("a", "small", 1, version="5"), bound("b", "small", 4, version="6")]
+    found = verified(SMALL, node("empty", "64", version="9"), *pods)
+    assert placements(found) == [("a", "same", Order.KNOWN), ("b", "other node", Order.KNOWN)]
+
+
 @pytest.mark.parametrize(
     ("empty", "more"),
     [
@@ -374,6 +383,58 @@ def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch
     assert found.order == {Order.KNOWN: 0, Order.FOUND: 0, Order.NOT_FOUND: 40}
     # One for each pod, 70 for the search, and one for each pod of the order that the search ended with.
     assert len(cycles) <= 40 + 70 + 20
+
+
+def of_pair(name: str, on: str, second: int, cpu: str = "1", pair: str = "x") -> Document:
+    return bound(name, on, second, cpu=cpu, nodeSelector={"pair": pair})
+
+
+@pytest.mark.parametrize(
+    ("cycles", "orders"),
+    [
+        pytest.param(1, [Order.KNOWN] * 4, id="none"),
+        pytest.param(2, [Order.FOUND] * 2 + [Order.KNOWN] * 2, id="for the first two"),
+        pytest.param(20, [Order.FOUND] * 4, id="for all"),
+    ],
+)
+def test_seconds_that_become_one_spend_cycles_of_the_search(
+    cycles: int, orders: list[Order], verified: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
+    monkeypatch.setattr(search, "_CYCLES", cycles)
+    items: list[Document] = []
+    for second, pair in ((1, "x"), (5, "y")):
+        for size in ("8", "4"):
+            items.append(node(f"{pair}{size}", size))
+            items[-1]["metadata"]["labels"] = {"pair": pair}
+        items += [
+            of_pair(f"a{pair}", f"{pair}4", second, pair=pair),
+            of_pair(f"b{pair}", f"{pair}8", second + 1, "4", pair),
+        ]
+    assert [each.order for each in verified(*items).placements] == orders
+
+
+ON_N1 = {"nodeSelector": {"kubernetes.io/hostname": "n1"}}
+
+
+@pytest.mark.parametrize("cycles", [*range(1, 16), 1000])
+def test_each_pod_is_placed_once_wherever_the_search_ends(
+    cycles: int, verified: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`c` and `d` only go to n1 before `a` and `b`, which come first by name and go nowhere else."""
+    monkeypatch.setattr(search, "_MOST_CYCLES", cycles)
+    nodes = [node(name, "8") for name in ("n1", "n2")]
+    for each in nodes:
+        each["metadata"]["labels"] = {"kubernetes.io/hostname": each["metadata"]["name"]}
+    pods = [
+        bound("a", "n1", **ON_N1),
+        bound("b", "n1", cpu="2", **ON_N1),
+        bound("c", "n1"),
+        bound("d", "n2", cpu="500m"),
+    ]
+    found = verified(*nodes, *pods)
+    assert sorted(each.pod for each in found.placements) == [f"default/{name}" for name in "abcd"]
+    assert (found.agreeing == 4) is (cycles == 1000)
 
 
 def test_where_sampling_goes_on_nothing_is_searched(tmp_path: Path) -> None:
