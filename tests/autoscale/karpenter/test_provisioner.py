@@ -134,6 +134,11 @@ NODE_OF_HEAVY = node("n", "heavy", cpu="0")
             id="a limit below zero of a resource that no type has",
         ),
         pytest.param(
+            [pool("heavy", limits={"example.com/gpu": "-1", "cpu": "99"}), waiting()],
+            ["p: all available instance types exceed limits for nodepool (NodePool=heavy)"],
+            id="a limit below zero beside one that is large",
+        ),
+        pytest.param(
             [pool("heavy", limits={"example.com/gpu": "0"}), waiting()],
             ["new heavy in any zone: p"],
             id="a limit of zero of a resource that no type has",
@@ -256,6 +261,12 @@ AGENT = owned(make_pod("agent-n").requests(cpu="2").on("n"), "DaemonSet", "agent
         pytest.param([node("n"), agent("3500m"), waiting()], "", id="no room beside it"),
         pytest.param([node("n"), agent(), AGENT, waiting(cpu="2")], "n", id="a DaemonSet pod that runs counts once"),
         pytest.param(
+            [node("n"), agent("1"), AGENT, waiting(cpu="2")], "n", id="a DaemonSet pod that runs requests more than the next one"
+        ),
+        pytest.param(
+            [node("n"), agent("1"), AGENT, waiting(cpu="2001m")], "", id="what it requests more is not given back"
+        ),
+        pytest.param(
             [node("n"), make_pod("r").requests(memory="17Gi").on("n"), waiting()], "", id="more memory is taken than there is"
         ),
         pytest.param([node("n").taint("t"), waiting()], "", id="a taint"),
@@ -270,6 +281,14 @@ def test_when_a_node_that_exists_takes_a_pod(objects: list[Any], place: str | No
     large = instance_type("large", capacity={"cpu": "9", "memory": "32Gi", "pods": "50"})
     found = decided([pool(), *given], large)
     assert found[0].startswith(f"{place or 'new general in any zone'}: p" if place is not None else "p: incompatible")
+
+
+def test_the_answer_is_in_the_order_of_names() -> None:
+    """Karpenter tries the largest pod first."""
+    sizes = {"a": "3", "b": "4", "c": "5", "d": "6", "e": "1", "f": "2"}
+    *places, first, second = decided([pool(), node("n"), *(waiting(name, cpu) for name, cpu in sizes.items())])
+    assert places == ["n: b", "new general in any zone: a e", "new general in any zone: f"]
+    assert [first[:3], second[:3]] == ["c: ", "d: "]
 
 
 def test_nodes_that_are_initialized_come_first() -> None:
