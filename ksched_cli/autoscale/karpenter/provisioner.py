@@ -523,7 +523,6 @@ class PoolLimits:
         """A node of the pool that exists."""
         if pool in self._left:
             self._left[pool] = subtracted(self._left[pool], {**capacity, NODES: ResourceAmount(1000)})
-            self._masks.pop(pool, None)
 
     def are_nodes_used_up(self, pool: str) -> bool:
         left = self._left[pool].get(NODES)

@@ -285,10 +285,16 @@ def test_when_a_node_that_exists_takes_a_pod(objects: list[Any], place: str | No
 
 def test_the_answer_is_in_the_order_of_names() -> None:
     """Karpenter tries the largest pod first."""
-    sizes = {"a": "3", "b": "4", "c": "5", "d": "6", "e": "1", "f": "2"}
+    sizes = {"a": "2", "b": "4", "c": "5", "d": "6", "e": "1", "f": "3"}
     *places, first, second = decided([pool(), node("n"), *(waiting(name, cpu) for name, cpu in sizes.items())])
-    assert places == ["n: b", "new general in any zone: a e", "new general in any zone: f"]
+    assert places == ["n: b", "new general in any zone: a", "new general in any zone: e f"]
     assert [first[:3], second[:3]] == ["c: ", "d: "]
+
+
+def test_a_pod_is_tried_again_when_another_has_found_a_place() -> None:
+    """The larger pod is tried first, and wants to be near the other."""
+    pods = [near(waiting("a", "2"), "db"), waiting("b", "1").label("app", "db")]
+    assert decided([pool(), node("n").zone("a"), *pods]) == ["n: a b"]
 
 
 def test_nodes_that_are_initialized_come_first() -> None:
@@ -434,6 +440,11 @@ def test_host_ports_on_one_node(first: list[str], second: list[str], share: bool
         limited = pool(limits={"cpu": "4"})
         found = decided([limited, with_ports("a", *first), with_ports("b", *second)])
         assert found[0] == f"new general in any zone: {'a b' if share else 'a'}"
+
+
+def test_a_port_of_a_pod_that_was_added_counts_on_a_node_that_exists() -> None:
+    objects = [pool(), node("n"), with_ports("a", ""), with_ports("b", "")]
+    assert decided(objects) == ["n: a", "new general in any zone: b"]
 
 
 def test_ports_that_clash_are_named() -> None:
