@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.conversion import path_text
-from ksched_cli.api.validation.documents import validate
+from ksched_cli.api.validation.documents import mistakes, validate
 from tests.lanes import sampled
 
 LABEL_FORM = "a lowercase RFC 1123 label must consist of"
@@ -642,6 +642,24 @@ ACCEPTED = [
     service(type="ExternalName", externalName="example.com"),
     {"kind": "PriorityClass", "metadata": {"name": "system-node-critical"}, "value": 2_000_001_000},
 ]
+
+
+OF_JOBS = "spec.jobTemplate.spec.template.spec"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "spec", "expected"),
+    [
+        ("v1", "Pod", None, ["spec.containers"]),
+        ("apps/v1", "Deployment", None, ["spec.template.spec.containers", "spec.selector"]),
+        ("batch/v1", "CronJob", {"schedule": "@daily"}, [f"{OF_JOBS}.containers", f"{OF_JOBS}.restartPolicy"]),
+        ("v1", "ReplicationController", {"selector": {"a": "b"}}, ["spec.template"]),
+    ],
+)
+def test_a_missing_spec_is_an_empty_one(version: str, kind: str, spec: Any, expected: list[str]) -> None:
+    """Only the template of a ReplicationController is a pointer in Go, which may be missing as a whole."""
+    document = {"metadata": {"name": "a"}, **({"spec": spec} if spec else {})}
+    assert [path_text(each.path) for each in mistakes(document, version, kind)] == expected
 
 
 @pytest.mark.parametrize("document", ACCEPTED, ids=range(len(ACCEPTED)))
