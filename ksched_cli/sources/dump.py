@@ -148,8 +148,8 @@ class _Reader:
         live: Callable[[], LiveCluster] | None,
         *,
         events: bool,
-        newest: bool = False,
-        documents: bool = True,
+        newest: bool,
+        documents: bool,
     ) -> None:
         self._stdin = stdin
         self._manifests = manifests

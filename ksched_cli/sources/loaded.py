@@ -345,16 +345,6 @@ class Loaded(Struct):
     def add(self, item: Struct) -> None:
         self.objects.setdefault(type(item), []).append(item)
 
-    def put(self, item: Struct) -> None:
-        """Add the object, or replace the object of its name."""
-        names = self._names(type(item))
-        at = names.get(_name(item))
-        if at is None:
-            names[_name(item)] = len(names)
-            self.add(item)
-        else:
-            self.objects[type(item)][at] = item
-
     def copied(self) -> Loaded:
         """A copy with its own lists of the same objects. A change of an object replaces it by a copy."""
         objects = {kind: list(items) for kind, items in self.objects.items()}

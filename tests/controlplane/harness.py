@@ -86,7 +86,7 @@ class ControlPlane(Controller):
     def __init__(self, *objects: Any, place: Place | None = None, draws: Choices | None = None) -> None:
         loaded = Loaded()
         for item in objects:
-            loaded.put(item)
+            loaded.add(item)
         clock = VirtualClock()
         api = ApiServer(Store(loaded), clock, Draws(draws))
         super().__init__(api, WorkQueue(clock, lambda: api.version))

@@ -14,6 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION, avoiding
 from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.cli.main import run
 from ksched_cli.plan.run.options import RunOptions
@@ -537,6 +538,14 @@ def test_literals_of_device_selectors(expression: str, renamed: str, is_shared: 
     assert not only_compare_strings([expression, "size(device.driver) > 1"])
     if renamed:
         assert with_literals(expression, str.upper) == renamed
+
+
+def test_of_avoided_pods_only_the_kind_and_uid_of_the_controller_are_kept() -> None:
+    controller = {"apiVersion": "v1", "kind": "ReplicaSet", "name": "secret", "uid": "u"}
+    avoided = [{"podSignature": {"podController": controller}, "reason": "secret", "message": "secret"}]
+    node = make_node("n").obj()
+    node.metadata.annotations = {AVOID_PODS_ANNOTATION: json.dumps({"preferAvoidPods": avoided}), "note": "secret"}
+    assert without_unread(node).metadata.annotations == {AVOID_PODS_ANNOTATION: avoiding([("ReplicaSet", "u")])}
 
 
 def test_the_policy_of_each_capacity_is_reduced_to_what_is_read() -> None:
