@@ -61,8 +61,7 @@ def capacity(
     run = given.read()
     if not run.has_manifests:
         raise UsageError("say which pods to count: -f FILE with a pod or a workload")
-    simulator = Simulator.of(replace(run.without_manifests(), allow_empty=True))
-    found = simulator.capacity(
+    found = Simulator.of(replace(run.without_manifests(), allow_empty=True)).capacity(
         *run.filenames,
         reading=run.reading,
         mix=mix,
@@ -70,7 +69,6 @@ def capacity(
         ignore_pending=ignore_pending,
         allow_empty=run.allow_empty,
     )
-    zones = found.nodes.zones if found.nodes is not None else simulator.zones
-    show(found, output, warnings=found.warnings, headers=not no_headers, zones=zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=found.nodes.zones)
     none_fits = any(each.sets == 0 for each in found.capacities)
     raise typer.Exit(SOME_DO_NOT_FIT if none_fits and not exit_zero else 0)

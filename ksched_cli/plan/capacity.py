@@ -409,7 +409,7 @@ class CapacityResult(Displayed):
     warnings: tuple[str, ...]
     stats: Stats
     # All nodes before and after; only before where several manifests were counted by themselves.
-    nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
+    nodes: NodeChanges = field(compare=False, repr=False)
 
 
 def count_capacity(
