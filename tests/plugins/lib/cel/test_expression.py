@@ -107,6 +107,7 @@ INT64 = [
         pytest.param('quantity("1").sub(quantity("1Pi")).isInteger()', False, id="of what is no int64"),
         pytest.param('quantity("1.5").add(quantity("0.5")).isInteger()', False, id="isInteger of two fractions"),
         pytest.param('quantity("1Pi") == quantity("1125899906842624")', True, id="equal, one of them an int64"),
+        pytest.param('quantity("1") == quantity("2")', False, id="other quantities"),
         pytest.param(f'"{DRIVER}" in device.attributes', True, id="known domain"),
         pytest.param('"nobody.example.com" in device.attributes', False, id="unknown domain"),
         pytest.param('device.attributes["nobody.example.com"].size() == 0', True, id="an unknown domain is empty"),
