@@ -333,6 +333,15 @@ def test_copies_count_until_they_are_taken_back() -> None:
     assert [(info.name, row, amount) for info, row, amount in cluster.moves[-2:]] == [("p", 1, 1), ("p", 1, -1)]
 
 
+def test_moves_list_a_pod_that_comes_and_goes_again() -> None:
+    cluster = Cluster([make_node(name).obj() for name in "ab"])
+    pod = cluster.register(make_pod("p").requests(cpu="1").obj())
+    with cluster.undo.trial():
+        cluster.place(pod, 1)
+        assert [(info.name, row, amount) for info, row, amount in cluster.moves[-1:]] == [("p", 1, 1)]
+    assert [(info.name, row, amount) for info, row, amount in cluster.moves[-2:]] == [("p", 1, 1), ("p", 1, -1)]
+
+
 def test_a_version_that_names_a_new_resource() -> None:
     bound = make_pod("p").on("n").obj()
     cluster = Cluster([make_node("n").obj()], [bound])

@@ -68,6 +68,19 @@ def test_a_later_version_counts_with_its_own_amounts(changed: Pod, cpu: int) -> 
     _check_counts(POD, changed, 1000, cpu)
 
 
+def test_pods_of_equal_containers_may_differ_in_what_counts_beside_them() -> None:
+    index = ResourceIndex()
+    pods = [
+        make_pod("plain"),
+        make_pod("init").init(resources={"requests": {"cpu": "5"}}),
+        make_pod("overhead").spec(overhead={"cpu": "1"}),
+        make_pod("whole").spec(resources={"requests": {"cpu": "3"}}),
+        make_pod("smaller").spec(resources={"requests": {"cpu": "2500m"}}),
+    ]
+    counted = [PodInfo(pod.requests(cpu="1").obj(), index).parts.sums.requests for pod in pods]
+    assert [dict(each)[CPU] for each in counted] == [1000, 5000, 2000, 3000, 2500]
+
+
 def test_a_later_version_counts_as_it_is_resized_as_a_whole() -> None:
     whole = _more_of(resources=ResourceRequirements(requests={"cpu": "2"}))
     _check_counts(whole, replace(whole, status=_holding(resources=BIG).status), 2000, 4000)
