@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.errors import KschedError, UsageError
+from ksched_cli.plan.run.each import Cores, Executor, InProcess, Processes
 from ksched_cli.plan.sweep.run import RowStore, SweepExecution
 from ksched_cli.plan.sweep.statistics import VariantRow, decode_rows, encode_rows
 from ksched_cli.simulator import Simulator
@@ -229,13 +230,23 @@ def test_folders_that_are_taken(files: dict[str, str], resume: bool, message: st
     assert json.loads((tmp_path / "sweep.json").read_text()) == json.loads(ABOUT)
 
 
-@pytest.mark.parametrize("workers", [0, 1, -1])
-def test_no_fewer_workers_than_one_for_each_core(workers: int) -> None:
-    if workers < 0:
-        with pytest.raises(UsageError, match="--workers -1: 0 is one for each core"):
-            SweepExecution(workers=workers)
-    else:
-        assert SweepExecution(workers=workers).executor(3).name
+@pytest.mark.parametrize(
+    ("workers", "variants", "kind", "used"),
+    [
+        pytest.param(0, 3, Cores, 1, id="as the time needs"),
+        pytest.param(1, 3, InProcess, 1, id="one"),
+        pytest.param(2, 3, Processes, 2, id="two"),
+        pytest.param(8, 3, Processes, 3, id="no more than variants"),
+    ],
+)
+def test_how_variants_run(workers: int, variants: int, kind: type[Executor], used: int) -> None:
+    executor = SweepExecution(workers=workers).executor(variants)
+    assert (type(executor), executor.workers) == (kind, used)
+
+
+def test_no_fewer_workers_than_none() -> None:
+    with pytest.raises(UsageError, match="--workers -1: 0 is one for each core"):
+        SweepExecution(workers=-1)
 
 
 def test_a_dimension_that_there_is_not() -> None:
