@@ -393,8 +393,8 @@ def of_pair(name: str, on: str, second: int, cpu: str = "1", pair: str = "x") ->
     ("cycles", "orders"),
     [
         pytest.param(1, [Order.KNOWN] * 4, id="none"),
-        pytest.param(2, [Order.FOUND] * 2 + [Order.KNOWN] * 2, id="for the first two"),
-        pytest.param(20, [Order.FOUND] * 4, id="for all"),
+        pytest.param(6, [Order.FOUND] * 2 + [Order.KNOWN] * 2, id="for the first two"),
+        pytest.param(7, [Order.FOUND] * 4, id="for all"),
     ],
 )
 def test_seconds_that_become_one_spend_cycles_of_the_search(

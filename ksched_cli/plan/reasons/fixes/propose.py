@@ -131,8 +131,7 @@ class Occupants:
     def _scaled(self, pod: Pod) -> tuple[type, str, int] | None:
         """The workload whose replicas a person sets, and their number: from a replica set to its deployment."""
         owner = controller_of(pod.metadata)
-        kind = _SCALED.get(owner.kind) if owner is not None else None
-        if owner is None or kind is None:
+        if owner is None or (kind := _SCALED.get(owner.kind)) is None:
             return None
         item: Any = self._loaded.get(kind, owner.name, pod.metadata.namespace)
         if item is None:
