@@ -104,6 +104,13 @@ def test_a_node_is_told_everything_and_one_hopeless_reason_is_enough() -> None:
             CheckNodeDiskPressure, {"DiskPressure": "True"}, {"cpu": "1"}, ("node(s) had disk pressure",), id="disk"
         ),
         pytest.param(
+            CheckNodeDiskPressure,
+            {"Ready": "True", "DiskPressure": "True", "PIDPressure": "False"},
+            {},
+            ("node(s) had disk pressure",),
+            id="among other conditions",
+        ),
+        pytest.param(
             CheckNodePIDPressure, {"PIDPressure": "True"}, {"cpu": "1"}, ("node(s) had pid pressure",), id="pids"
         ),
     ],
