@@ -426,7 +426,7 @@ def _whole_cores(overhead: str | int | float) -> int:
 def least_requested(allocation: Allocation, best: int = MAX_NODE_SCORE) -> Int64Column:
     """leastRequestedScore: the share that stays free."""
     free = allocation.allocatable - allocation.requested
-    if allocation.divisor is None or best > MAX_NODE_SCORE:
+    if allocation.divisor is None:
         return floor_quotient(np.maximum(free, 0) * best, _capacity(allocation))
     if free.size and free.item(free.argmin()) < 0:
         np.maximum(free, 0, out=free)

@@ -321,7 +321,7 @@ class NodeResourcesFit(
             return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         if state.column is not None:
-            loads = NodeLoads.of(nodes) if nodes.whole else None
+            loads = NodeLoads.of(nodes)
             if loads is not None and not np.count_nonzero(_lack(state.column, loads)):
                 return Verdict.passing(len(nodes.rows))
         count, most, has, taken = usage.pod_count, table.allowed_pods, table.allocatable[:2], usage.requested[:2]
