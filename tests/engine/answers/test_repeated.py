@@ -136,3 +136,22 @@ def test_shared_decisions_are_those_of_single_cycles(drawn: tuple[list[Node], li
     with patch("ksched_cli.engine.answers.answers.Answers.repeated", lambda *_: None):
         expected = decisions(single)
     assert decisions(shared) == expected
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_a_node_is_filtered_again_when_a_nomination_begins_or_ends(reuse: bool) -> None:
+    """The strong pod takes the whole node that it is nominated to."""
+    pods = [make_pod(f"p{row}").requests(cpu="1").obj() for row in range(6)]
+    strong = make_pod("strong").requests(cpu="4").priority(9).obj()
+    nodes = [make_node("n").allocatable(cpu="4", memory="9Gi", pods=20).obj()]
+    scheduler = make_scheduler(nodes, [*pods, strong], reuse=reuse)
+    row_of = {info.name: row for row, info in enumerate(scheduler.cluster.pods.infos)}
+
+    def results(*names: str) -> list[str]:
+        return [scheduler.schedule(row_of[name]).result for name in names]
+
+    assert results("p0") == ["scheduled"]
+    scheduler.nominator.add(row_of["strong"], "n")
+    assert results("p1", "p2") == ["unschedulable"] * 2
+    scheduler.nominator.delete(row_of["strong"])
+    assert results("p3", "p4") == ["scheduled"] * 2
