@@ -342,6 +342,15 @@ def test_moves_list_a_pod_that_comes_and_goes_again() -> None:
     assert [(info.name, row, amount) for info, row, amount in cluster.moves[-2:]] == [("p", 1, 1), ("p", 1, -1)]
 
 
+def test_a_pod_that_a_trial_has_registered_is_unknown_after_it() -> None:
+    cluster = Cluster([make_node("n").obj()])
+    with cluster.undo.trial():
+        cluster.register(make_pod("tried").uid("tried").obj())
+        assert "tried" in cluster.pods.row_of
+    assert "tried" not in cluster.pods.row_of
+    assert cluster.register(make_pod("next").uid("next").obj()) == 0
+
+
 def test_a_version_that_names_a_new_resource() -> None:
     bound = make_pod("p").on("n").obj()
     cluster = Cluster([make_node("n").obj()], [bound])
