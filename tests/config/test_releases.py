@@ -58,7 +58,7 @@ def test_a_release_is_at_least_itself(version: str, expected: bool) -> None:
         pytest.param("v1.29.1-eks-1234abc", "1.29.1", id="a vendor's build"),
         pytest.param("1.29", "1.29", id="a minor is its latest patch"),
         pytest.param("1.29.11", "1.29", id="it has every fix"),
-        pytest.param("1.22.1", "1.22", id="no fix is known"),
+        pytest.param("1.22.0", "1.22", id="no fix is known"),
         pytest.param("1.29.0+", "1.29.0", id="the first"),
     ],
 )

@@ -67,7 +67,7 @@ POD_YAML = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers
         pytest.param("---\n" + json.dumps(NODE) + "\n---\n" + POD_YAML, id="YAML documents"),
         pytest.param("---\n" + json.dumps(NODE) + "\n---\n" + POD_YAML + "kind: Pod\n", id="a key that stands twice"),
         pytest.param(b"\xef\xbb\xbf" + json.dumps(a_list(NODE, POD)).encode(), id="with a byte order mark"),
-        pytest.param("\n\n" + json.dumps(a_list(NODE, POD)), id="blank lines first"),
+        pytest.param("\n" * 2000 + json.dumps(a_list(NODE, POD)), id="many blank lines first"),
     ],
 )
 def test_forms(tmp_path: Path, content: Any) -> None:

@@ -529,6 +529,16 @@ MODEL = 'device.attributes["d"].model'
         pytest.param(
             f"size({MODEL}) > 1 && has({MODEL})", f"size({MODEL}) > 1 && has({MODEL})", False, id="its length"
         ),
+        pytest.param(
+            'quantity("8Gi").compareTo(device.capacity["d"].x) < 0',
+            'quantity("8Gi").compareTo(device.capacity["d"].x) < 0',
+            True,
+            id="a quantity first",
+        ),
+        pytest.param('"d" in device.attributes', '"d" in device.attributes', True, id="a key in a whole map"),
+        pytest.param(
+            '"a" in device.attributes["d"].x', '"a" in device.attributes["d"].x', False, id="in one attribute"
+        ),
         pytest.param('"a" in ["a"]', '"a" in ["a"]', False, id="no attribute"),
         pytest.param('device.x == "', "", False, id="not to be parsed"),
     ],
