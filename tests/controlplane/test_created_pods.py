@@ -285,7 +285,8 @@ def test_where_a_daemon_set_runs(node: NodeBuilder, spec: dict[str, Any], runs: 
 def test_a_daemon_set_serves_each_node_once() -> None:
     nodes = tuple(make_node(name) for name in ("a", "b", "c"))
     pending = owned("p", "DaemonSet").node_affinity(term(fields=(("metadata.name", "In", ["b"]),)))
-    made = make(workload("DaemonSet"), owned("r", "DaemonSet").on("a"), pending, nodes=nodes, live=True)
+    elsewhere = owned("q", "DaemonSet").node_affinity(term(fields=(("metadata.name", "NotIn", ["c"]),)))
+    made = make(workload("DaemonSet"), owned("r", "DaemonSet").on("a"), pending, elsewhere, nodes=nodes, live=True)
     assert [daemon_node_of(pod) for pod in made.pods] == ["c"]
     tolerated = {(each.key, each.effect) for each in made.pods[0].spec.tolerations}
     assert len(tolerated) == 6
