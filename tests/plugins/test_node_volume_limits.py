@@ -138,6 +138,15 @@ def test_somebody_elses_claim_under_an_ephemeral_volumes_name_is_an_error() -> N
 
 
 @pytest.mark.parametrize(
+    ("limit", "rejected"), [pytest.param(9, True, id="a limit"), pytest.param(None, False, id="no limit")]
+)
+def test_claims_of_running_pods_are_followed_where_there_is_a_limit(limit: int | None, rejected: bool) -> None:
+    running = with_volumes({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}, pod="r", node="n")
+    made = bench(with_claims("a"), [running], claim("r-v"), csi_node("n", limit))
+    assert (made.statuses() != {}) is rejected
+
+
+@pytest.mark.parametrize(
     ("gates", "driver", "node", "old", "new"),
     [
         pytest.param("VolumeLimitScaling=true", csi_driver(keeps_away=True), [], True, True, id="no CSINode"),
