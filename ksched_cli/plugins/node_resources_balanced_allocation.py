@@ -202,6 +202,9 @@ def deviation(shares: FloatColumn) -> FloatColumn:
         half /= 2
         return np.abs(half, out=half)
     total = np.zeros((*shares.shape[:-2], shares.shape[-1]))
+    if not count:
+        # A node that has none of the resources.
+        return total
     for index in range(count):
         total = total + shares[..., index, :]
     mean = total / float(count)

@@ -47,6 +47,16 @@ def test_one_resource_is_always_even() -> None:
     assert make_bench(NodeResourcesBalancedAllocation, [node()], pod, args=args).scores() == {"n": 75}
 
 
+@pytest.mark.parametrize(("minor", "expected"), [("1.35", 100), ("1.36", 75)])
+def test_none_of_the_resources_is_even_too(minor: str, expected: int) -> None:
+    """Beside a node that has them. Since 1.36 what changes counts."""
+    pod, nodes = make_pod().requests(cpu="1").obj(), [node("0", "0"), make_node("m").allocatable(cpu="4").obj()]
+    made = make_bench(NodeResourcesBalancedAllocation, nodes, pod, current=RELEASES[minor])
+    scores = made.scores()
+    assert not isinstance(scores, Status)
+    assert scores["n"] == expected
+
+
 @pytest.mark.parametrize(
     ("cpu", "memory", "expected"),
     [
