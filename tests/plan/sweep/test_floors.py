@@ -14,6 +14,9 @@ from tests.benchmarks.workloads import fleet
 # The floors are those of a machine with this calibration.
 CALIBRATION = 0.105
 NODES, PODS_PER_NODE = 5000, 2
+# Processors of one calibration differ in their caches, and a neighbour takes a part of them: the same code took 0.8 to
+# 1.5 times the seconds of a floor on machines of one kind.
+MOST = 2
 # So many variants in each of so many rounds.
 MEASURED, ROUNDS = 15, 5
 
@@ -50,4 +53,4 @@ def test_a_variant_of_5000_nodes(simulator: Simulator, fail: str, seconds: float
         shares.append(sorted(times)[MEASURED // 2] / machine / seconds)
         first += MEASURED
     assert not [row for row in rows if row.error]
-    assert sorted(shares)[ROUNDS // 2] <= 1
+    assert sorted(shares)[ROUNDS // 2] <= MOST
