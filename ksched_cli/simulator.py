@@ -344,8 +344,8 @@ class Simulator(EditMethods):
         self._check_manifests()
         self._check_selection()
         query = read_query(pod_selector, "--pod-selector")
-        flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, grace_period, timeout)
-        flags = replace(flags, skip_wait_for_delete_timeout=skip_wait_for_delete_timeout)
+        how_long = grace_period, timeout, skip_wait_for_delete_timeout
+        flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, *how_long)
         how: Any = {"each": each, "pending_first": not ignore_pending, "every_pod": every_pod}
         return drain_nodes(self._current, nodes, selector, flags, **how, done=done, stop_on_interrupt=partial)
 

@@ -25,7 +25,7 @@ POD, OTHER = make_pod("a").uid("ua").obj(), make_pod("b").uid("ub").obj()
 @pytest.mark.parametrize(
     ("consumers", "group", "expected"),
     [
-        pytest.param([], "", False, id="nobody"),
+        pytest.param([], "", False, id="no consumers"),
         pytest.param([consumer_pod(OTHER)], "", False, id="another pod"),
         pytest.param([consumer_pod(OTHER), consumer_pod(POD)], "", True, id="the pod after another"),
         pytest.param([consumer_group("g", "ug")], "g", True, id="its group"),
@@ -56,7 +56,7 @@ def test_for_whom_a_claim_is_reserved(
         pytest.param(
             {"apiVersion": "scheduling.x-k8s.io/v1", "kind": "PodGroup", "name": "g"}, False, id="a custom kind"
         ),
-        pytest.param(None, False, id="nobody"),
+        pytest.param(None, False, id="no controller"),
     ],
 )
 def test_which_group_controls_a_claim(owner: dict[str, str] | None, expected: bool) -> None:

@@ -15,9 +15,11 @@ from tests.api.test_validation import container, pod, workload
     [
         pytest.param(pod(hostnetwork=True), "hostnetwork", "did you mean hostNetwork?", id="another case"),
         pytest.param(pod(tolerationz=[]), "tolerationz", "did you mean tolerations?", id="a typo"),
-        pytest.param(pod(hostIPC=True, hostIPs=True), "hostIPs", "did you mean hostPID?", id="not what is there"),
         pytest.param(
-            pod(container(images="x")), "images", "did you mean image?", id="what is there if nothing else is near"
+            pod(hostIPC=True, hostIPs=True), "hostIPs", "did you mean hostPID?", id="no field that is written already"
+        ),
+        pytest.param(
+            pod(container(images="x")), "images", "did you mean image?", id="one that is written, if no other is near"
         ),
         pytest.param(pod(runAsUser=1), "runAsUser", "it belongs into spec.securityContext", id="one level below"),
         pytest.param(

@@ -353,8 +353,8 @@ def test_no_screen_opens_without_a_cluster(monkeypatch: pytest.MonkeyPatch, ksch
     ("stdin", "stdout", "term", "shows"),
     [
         pytest.param(True, True, "xterm", True, id="a terminal"),
-        pytest.param(False, True, "xterm", False, id="nobody types"),
-        pytest.param(True, False, "xterm", False, id="nobody reads"),
+        pytest.param(False, True, "xterm", False, id="no key is typed"),
+        pytest.param(True, False, "xterm", False, id="no reader"),
         pytest.param(True, True, "dumb", False, id="a dumb terminal"),
     ],
 )

@@ -163,7 +163,7 @@ ITS, THEIRS = "podAntiAffinity", "existingAntiAffinity"
 @pytest.mark.parametrize(
     ("figures", "words"),
     [
-        pytest.param([near(None), near("b")], "no pod to be with", id="nobody to be with"),
+        pytest.param([near(None), near("b")], "no pod to be with", id="no pod to be with"),
         pytest.param([near("a"), far(ITS, "a/x")], "no pod to be with; keeps away from a/x", id="one is too near"),
         pytest.param([far(THEIRS, "a/x")], "is kept away by a/x", id="kept away"),
         pytest.param(
@@ -183,7 +183,7 @@ def test_how_pods_that_are_near_several_nodes_are_described(figures: list[Any], 
     ("figures", "words"),
     [
         pytest.param(near(None), "no label zone", id="no label"),
-        pytest.param(near("a"), "no pod to be with in zone=a", id="nobody to be with"),
+        pytest.param(near("a"), "no pod to be with in zone=a", id="no pod to be with"),
         pytest.param(far(ITS, "a/x"), "keeps away from a/x in zone=a", id="keeps away"),
     ],
 )

@@ -294,7 +294,7 @@ def weighing(kind: str, **weights: int) -> NodeResourcesFitArgs:
         pytest.param("LeastAllocated", {"cpu": 1}, ("3", "1"), [("2", "1")], 0, id="more than there is"),
         pytest.param("MostAllocated", {"cpu": 1}, ("3", "1"), [("2", "1")], 100, id="more than there is, most"),
         pytest.param(
-            "LeastAllocated", {"example_com__gpu": 3, "cpu": 1}, ("3", "1"), [], 25, id="a device nobody asks for"
+            "LeastAllocated", {"example_com__gpu": 3, "cpu": 1}, ("3", "1"), [], 25, id="a device without a request"
         ),
         pytest.param("LeastAllocated", {"example_com__none": 1}, ("3", "1"), [], 0, id="nothing that the node has"),
     ],

@@ -57,7 +57,7 @@ def pods(*cpus: str, **more: str) -> list[Any]:
             id="devices, where any pod asks for them",
         ),
         pytest.param(
-            [{"cpu": 4, "example_com__gpu": 4}], pods("4"), {GPU: 1, "cpu": 1}, 100, id="devices nobody wants"
+            [{"cpu": 4, "example_com__gpu": 4}], pods("4"), {GPU: 1, "cpu": 1}, 100, id="devices without a request"
         ),
     ],
 )

@@ -213,7 +213,7 @@ def test_claims_that_nobody_binds_are_an_error_of_every_node() -> None:
         pytest.param(
             [claim("data"), storage_class(), claim("first", cls="now"), storage_class("now", mode="Immediate")],
             dict.fromkeys(("here", "there"), ("Error", ("pod has unbound immediate PersistentVolumeClaims",))),
-            id="one that waits, and one that nobody binds",
+            id="one that waits, and one without a binding",
         ),
     ],
 )

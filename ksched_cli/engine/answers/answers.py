@@ -279,10 +279,8 @@ class Answers:
         in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
         if self._profile.checks_all_filters or self._signatures(pre_filter, pod) is None:
             return
-        mine, most = (
-            CycleState(dict(state.filter_states), {}, set(state.skip_filter), set()),
-            most_templates(len(statuses)),
-        )
+        mine = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
+        most = most_templates(len(statuses))
         mine.in_force = in_force
         if search is None:
             states = CycleState(dict(state.filter_states), {}, mine.skip_filter, set())
