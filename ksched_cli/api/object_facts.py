@@ -47,6 +47,11 @@ def pod_priority(pod: Pod) -> int:
     return 0 if pod.spec.priority is None else pod.spec.priority
 
 
+def waits_for_node(pod: Pod) -> bool:
+    """Whether the pod is pending: it has no node, and it has not finished."""
+    return not pod.spec.node_name and not is_terminal(pod)
+
+
 def is_terminal(pod: Pod) -> bool:
     """Finished pods hold nothing; the scheduler's informer does not even list them."""
     return pod.status.phase in ("Succeeded", "Failed")

@@ -27,7 +27,7 @@ from ksched_cli.api.decode import (
 )
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, ResourceClaim, ResourceClaimTemplate, as_v1
-from ksched_cli.api.object_facts import is_terminal, pod_key, version_number
+from ksched_cli.api.object_facts import is_terminal, pod_key, version_number, waits_for_node
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import (
@@ -597,7 +597,7 @@ class _Reader:
         """Pods without a node of a namespace that is being deleted go with it."""
         ending = {each.metadata.name: 0 for each in self._loaded.of(Namespace) if each.metadata.deletion_timestamp}
         for pod in self._loaded.of(Pod) if ending else ():
-            if pod.metadata.namespace in ending and not pod.spec.node_name and not is_terminal(pod):
+            if pod.metadata.namespace in ending and waits_for_node(pod):
                 ending[pod.metadata.namespace] += 1
         for name, pods in ending.items():
             if pods:

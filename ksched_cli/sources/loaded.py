@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ksched_cli.api.conversion import type_name
 from ksched_cli.api.core import Node, Pod, Taint, controller_of
 from ksched_cli.api.decode import UnknownKind, document_of, plain_document
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import waits_for_node
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import Deployment
 from ksched_cli.errors import Problem
@@ -394,7 +394,7 @@ class Loaded(Struct):
 
     def without_pending(self) -> Loaded:
         """The input without the pods that wait for a node."""
-        pods = [pod for pod in self.of(Pod) if pod.spec.node_name or is_terminal(pod)]
+        pods = [pod for pod in self.of(Pod) if not waits_for_node(pod)]
         return replace(self, objects={**self.objects, Pod: pods}, _places={})
 
     def others(self) -> Iterator[Any]:

@@ -22,7 +22,7 @@ from ksched_cli.plan.sweep.curves import (
     read_seeds,
 )
 from ksched_cli.simulator import Simulator
-from tests.builders import make_node, make_pod
+from tests.builders import PodBuilder, make_node, make_pod
 from tests.running import Ksched
 
 SPREAD, PACK = "LeastAllocated", "MostAllocated"
@@ -274,6 +274,19 @@ def test_a_run_that_fails_is_a_row_with_its_error(
     result = swept(objects)
     assert [row.error for row in result.errors] == ["RuntimeError: no more memory"]
     assert result.curves == ()
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(make_pod("p").on("small"), id="running"),
+        pytest.param(make_pod("p").phase("Succeeded"), id="succeeded without a node"),
+        pytest.param(make_pod("p").phase("Failed"), id="failed without a node"),
+    ],
+)
+def test_a_curve_needs_a_pending_pod(pod: PodBuilder) -> None:
+    with pytest.raises(InputError, match="no pod of the input is pending"):
+        Simulator.load(make_node("small").doc(), pod.doc()).sweep(curve="cpu")
 
 
 @pytest.mark.parametrize(

@@ -535,6 +535,26 @@ def daemon_set(cpu: str, disk: str) -> Any:
         ),
         pytest.param(
             [
+                node("n1", cpu="20"),
+                *filled("n1", "20"),
+                *(make_pod(f"other-{at}").requests(cpu="20").priority(9) for at in range(2)),
+                pod(cpu="20"),
+            ],
+            "3 more nodes like n1",
+            id="no more than it takes beside pods of others",
+        ),
+        pytest.param(
+            [
+                node("n1", cpu="20"),
+                *filled("n1", "20"),
+                *(make_pod(f"other-{at}").requests(cpu="20").priority(9) for at in range(5)),
+                pod(cpu="20"),
+            ],
+            "6 more nodes like n1",
+            id="more than half of the most that are tried",
+        ),
+        pytest.param(
+            [
                 node("mid", cpu="20", disk="ssd"),
                 node("big", cpu="40", disk="ssd"),
                 *filled("mid", "20"),
@@ -550,6 +570,15 @@ def daemon_set(cpu: str, disk: str) -> Any:
 def test_the_smallest_node_that_helps(items: list[Any], text: str) -> None:
     (found,) = [each.text for each in fixes(items).found if each.flags and "node" in each.flags[0]]
     assert found == text
+
+
+def test_no_more_nodes_than_a_part_of_the_replicas_can_use() -> None:
+    """Zone b has no room, and no more than two more of them can be in zone a."""
+    constraints = spread(skew=2)
+    replicas = [waiting_replica(name).label(app="web").spec(topologySpreadConstraints=constraints) for name in "pqrs"]
+    cluster = [node("a1", cpu="20").zone("a"), *filled("a1", "20"), node("b1").zone("b"), *filled("b1", "4")]
+    (found,) = fixes([*cluster, *replicas]).found
+    assert (found.text, found.promise) == ("2 more nodes like a1", Promise(2, 4))
 
 
 def test_who_finds_no_place_then_is_told() -> None:

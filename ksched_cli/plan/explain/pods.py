@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.decode import KINDS
-from ksched_cli.api.object_facts import is_terminal, pod_key
+from ksched_cli.api.object_facts import is_terminal, pod_key, waits_for_node
 from ksched_cli.api.workloads import CronJob, Deployment, Job, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
@@ -159,7 +159,7 @@ def _unknown(loaded: Loaded, name: str, namespace: str) -> str:
     near = similar_names(pods, name, namespace)
     if near:
         return f"{text}; the nearest names are {', '.join(near)}"
-    waiting = sorted(pod_key(pod) for pod in pods if not pod.spec.node_name and not is_terminal(pod))
+    waiting = sorted(pod_key(pod) for pod in pods if waits_for_node(pod))
     return f"{text}; pending pods are {named(waiting, _NEAREST)}" if waiting else text
 
 

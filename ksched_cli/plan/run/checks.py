@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal, waits_for_node
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, did_you_mean, named
 from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec
 from ksched_cli.plan.run.options import RunOptions
@@ -109,7 +109,7 @@ def check_schedulers(options: RunOptions, spec: SchedulerSpec, cluster: Loaded, 
 
 
 def _has_pending(cluster: Loaded) -> bool:
-    return any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
+    return any(map(waits_for_node, cluster.of(Pod)))
 
 
 def _unknown_namespace(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[Problem]:

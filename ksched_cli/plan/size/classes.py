@@ -234,7 +234,8 @@ class Surveyor:
         ]
         class_of = {row: at for at, each in enumerate(classes) for row in each.pods}
         turns = tuple(class_of[row] for row in self._trials.pending if row in class_of)
-        offered = tuple(undominated(made, self._topology_keys(kinds)))
+        keys = self._topology_keys(kinds)
+        offered = tuple(undominated(made, keys))
         at_shape = {shape: at for at, shape in enumerate(shapes)}
         firsts = np.array([at_shape[each.variants[0]] for each in offered], dtype=np.int64)
         fitting = np.array([group[0].on_nodes for group in groups], dtype=np.int64).reshape(len(groups), len(others))
@@ -248,6 +249,7 @@ class Surveyor:
             self._columns(others, room, fitting),
             self._columns(probes, free, most).take(firsts),
             BalancedAllocationRules.of(self._cluster.release).scores_the_difference,
+            bool(keys),
         )
 
     def _topology_keys(self, kinds: Sequence[_Kind]) -> list[str]:

@@ -113,6 +113,8 @@ class PackingProblem(Struct, frozen=True, dict=True):
     nodes: ForecastNodes
     empty: ForecastNodes
     scores_the_difference: bool
+    # Whether rules between pods compare other labels of nodes than the host name, such as the zone.
+    compares_zones: bool = False
 
     @cached_property
     def demand(self) -> Matrix:

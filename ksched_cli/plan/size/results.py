@@ -41,6 +41,8 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     # The scheduler tries so many single nodes where the forecast has to choose, and a set in so many orders of zones.
     helping_nodes: int = 4
     zone_spreads: int = 4
+    # Nodes go to other zones until so many ways are tried.
+    zone_moves: int = 24
     # Every maximal pattern of a shape is listed up to this number, for the whole problem and for a part.
     listed_patterns: int = 400
     listed_patterns_of_a_part: int = 3000

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice, permutations
 from math import comb
 from random import Random
 from typing import Any
@@ -362,17 +362,33 @@ class PurchaseSearch:
             self._forecast_error = max(self._forecast_error, abs(forecast - actual))
 
     def _accepts_any(self, counts: Mapping[int, int]) -> bool:
-        """Whether the scheduler accepts the nodes in one of several ways to spread them over zones."""
-        spreads = (self._spread(counts, start) for start in range(self._settings.zone_spreads))
-        for spread in {frozenset(each.items()): each for each in spreads}.values():
-            if not self._has_time():
-                return False
-            attempt = self._trials.run(spread, until_failure=True)
-            self._compare(attempt)
-            if self._take(attempt):
-                return True
-            self._note(attempt)
+        """Whether the scheduler accepts the nodes in one of several ways to spread them over zones: over all in turn
+        first. If rules between pods compare zones, node after node goes to another zone then, as long as the run comes
+        further before the first pod without a node."""
+        settings = self._settings
+        ways = [self._spread(counts, start) for start in range(settings.zone_spreads)]
+        tried: dict[frozenset[tuple[NodeShape, int]], Attempt] = {}
+        while ways and self._has_time():
+            way = ways.pop(0)
+            key = frozenset(way.items())
+            if key not in tried:
+                attempt = tried[key] = self._trials.run(way, until_failure=True)
+                self._compare(attempt)
+                if self._take(attempt):
+                    return True
+                self._note(attempt)
+            if not ways and self._problem.compares_zones:
+                best = max(tried.values(), key=lambda each: len(each.on))
+                untried = (each for each in self._moved(best.counts) if frozenset(each.items()) not in tried)
+                ways = list(islice(untried, max(settings.zone_moves - len(tried), 0)))
         return False
+
+    def _moved(self, counts: Mapping[NodeShape, int]) -> Iterator[dict[NodeShape, int]]:
+        """The same nodes with one of them in another zone."""
+        for choice in self._problem.choices:
+            for one, other in permutations(choice.variants, 2):
+                if counts.get(one):
+                    yield dict(Counter(counts) + Counter({other: 1}) - Counter({one: 1}))
 
     def _take(self, attempt: Attempt) -> bool:
         """Keep the set if the scheduler accepts it and it is the cheapest so far."""

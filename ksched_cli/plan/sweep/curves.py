@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ksched_cli import __version__
 from ksched_cli.api.core import Pod
+from ksched_cli.api.object_facts import waits_for_node
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.curve import CurveRecorder
 from ksched_cli.plan.results.outcomes import Curve
@@ -351,7 +352,7 @@ def _curve_task(
         raise UsageError(f"{path}: a sweep file does not go with --curve")
     if not words.get("curve"):
         raise UsageError("--policy, --workload and --seeds go with --curve, which names the resources")
-    if all(pod.spec.node_name for pod in source.loaded.of(Pod)):
+    if not any(map(waits_for_node, source.loaded.of(Pod))):
         raise InputError(Problem("no pod of the input is pending: a curve needs pods that arrive"))
     trace = next((each for each in options.sources if each.startswith(TRACES)), "")
     if trace and (len(options.sources) > 1 or options.objects or is_changed):

@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod, waits_for_node
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
@@ -657,7 +657,7 @@ def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
                 Problem(f"the input has no {domain_word(what)} {name}", where, hint=name_hint(name, found))
             )
         found = {name: found[name]} if name else found
-    pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in loaded.of(Pod))
+    pending = any(map(waits_for_node, loaded.of(Pod)))
     if sweep.orders and not pending:
         text = "no pod of the input is pending: every order gives the same result"
         raise UsageError(Problem(text, f"--orders {sweep.orders}"))

@@ -262,6 +262,21 @@ def test_spread_over_zones() -> None:
     assert bought(found) == {"m a": 1, "m b": 1, "m c": 1}
 
 
+def test_nodes_go_to_the_zones_that_rules_between_pods_need() -> None:
+    """Zone a has three of these pods: the other zones need two and three. Three nodes over all zones in turn do not
+    do, but two nodes in one zone."""
+    full = make_node("full").zone("a").allocatable(cpu="3", memory="16Gi", pods="9").doc()
+    running = [make_pod(f"r{at}").label(app="db").requests(cpu="1").on("full").doc() for at in range(3)]
+    pods = [
+        make_pod(f"p{at}").label(app="db").requests(cpu="1").spec(topologySpreadConstraints=[SPREAD]).doc()
+        for at in range(5)
+    ]
+    found = size([full, *running, *pods], shape("two", 2, cpu="2", zones=["a", "b", "c"]))
+    assert (found.cost, found.lower_bound) == (6, 6)
+    assert bought(found) == {"two b": 2, "two c": 1}
+    assert left_pending(load([full, *running, *pods]), found.nodes) == []
+
+
 def test_small_prices_are_written_in_digits() -> None:
     found = load([pending("p", cpu="1")]).size(catalog(shape("tiny", "0.00000012"), unit="USD"))
     document = document_of(found, RenderOptions())

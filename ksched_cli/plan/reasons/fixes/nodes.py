@@ -7,6 +7,10 @@ plane node that the pod does not choose, of a node that goes away, or of a node 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_resources import requests_of
@@ -25,7 +29,7 @@ from ksched_cli.plan.reasons.fixes.limits import (
     is_of_another_system,
     points_at,
 )
-from ksched_cli.plan.reasons.fixes.values import FixChange, edited
+from ksched_cli.plan.reasons.fixes.values import FixChange, ProposedCount
 from ksched_cli.plan.reasons.volume_places import zones_of
 from ksched_cli.plan.results.nodes import pool_of
 from ksched_cli.sources.loaded import Loaded
@@ -67,9 +71,7 @@ class NodeProposals:
                 makes.setdefault(_make(node), node)
         for rank, (node, fitting) in enumerate(self._sized(makes.values())[:_MAKES]):
             needed = -(-self._waiting // fitting)
-            for count in dict.fromkeys((1, *(needed + more for more in _MORE))):
-                cost = _COST + rank / 10 + min(count - 1, 50) / 1000
-                yield edited(_text(node, count), "node", cost, CloneNode(node.metadata.name, count))
+            yield from self._in_numbers((1, *(needed + more for more in _MORE)), node, _COST + rank / 10)
 
     def in_another_zone(self, rejected: Sequence[ExplainedNode]) -> Iterator[FixChange]:
         """Where the pod must be in a zone that has no node of its kind, or none at all, as for a volume: a node like
@@ -86,10 +88,19 @@ class NodeProposals:
                     makes.setdefault(_make(node), node)
             for rank, (node, fitting) in enumerate(self._sized(makes.values())[:_MAKES]):
                 needed = -(-self._waiting // fitting)
-                for count in dict.fromkeys((1, needed)):
-                    cost = _COST + (0.4 if zone in there else 0) + rank / 10 + place / 100 + min(count - 1, 50) / 1000
-                    edits = (CloneNode(node.metadata.name, count), *_moved(node, count, zone))
-                    yield FixChange(self._text_in(zone, node, count), "node", cost, edits=edits)
+                cost = _COST + (0.4 if zone in there else 0) + rank / 10 + place / 100
+                yield from self._in_numbers((1, needed), node, cost, zone)
+
+    def _in_numbers(self, counts: Iterable[int], node: Node, cost: float, zone: str = "") -> Iterator[FixChange]:
+        """So many nodes like this one, in its zone or another one, for each of these numbers in ascending order."""
+        make = partial(self._copies, node, cost, zone)
+        for fewer, count in pairwise(dict.fromkeys((0, *counts))):
+            yield replace(make(count), new_nodes=ProposedCount(count, fewer, make))
+
+    def _copies(self, node: Node, cost: float, zone: str, count: int) -> FixChange:
+        text = self._text_in(zone, node, count) if zone else _text(node, count)
+        edits = (CloneNode(node.metadata.name, count), *(_moved(node, count, zone) if zone else ()))
+        return FixChange(text, "node", cost + min(count - 1, 50) / 1000, edits=edits)
 
     def _would_do_in(self, zone: str, node: Node, rejected: Sequence[ExplainedNode]) -> bool:
         """Whether a copy of this node of another zone, in the zone, may take the pod."""
@@ -137,9 +148,7 @@ class NodeProposals:
             own = {node.metadata.labels.get(ZONE) for node in self._nodes.values() if pool_of(node) == pool}
             others = [zone for zone in zones if zone not in own]
             for place, zone in enumerate(others if self._fit_on(nodes[0]) else ()):
-                text = f"{_text(nodes[0], 1)}, in zone {zone}, where the pool has none"
-                edits = (CloneNode(nodes[0].metadata.name), *_moved(nodes[0], 1, zone))
-                yield FixChange(text, "node", _COST + 0.4 + rank / 10 + place / 100, edits=edits)
+                yield self._copies(nodes[0], _COST + 0.4 + rank / 10 + place / 100, zone, 1)
 
     def _sized(self, makes: Iterable[Node]) -> list[tuple[Node, int]]:
         """The makes on which the pod fits, the smallest first, with how many of the pod fit on each."""

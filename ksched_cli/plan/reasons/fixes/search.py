@@ -411,6 +411,22 @@ class FixTrials:
             return None
         return self._fix(proposal, found)
 
+    def with_fewest_nodes(self, proposal: Proposal, fix: Fix) -> Fix:
+        """The fix with as few new nodes as a run proves to be enough for as many pods. One node fewer is tried first,
+        which mostly fails, then the numbers are bisected."""
+        if proposal.new_nodes is None:
+            return fix
+        low, high = proposal.new_nodes.fewer, proposal.new_nodes.count
+        middle = high - 1
+        while low < middle:
+            fewer = self.try_out(proposal.with_new_nodes(middle))
+            if fewer is None or fewer.promise.pods < fix.promise.pods:
+                low = middle
+            else:
+                high, fix = middle, fewer
+            middle = (low + high) // 2
+        return fix
+
     def _helps(self, found: TrialResult) -> bool:
         """Whether this pod and more pods of the workload than without the change have a node."""
         own = {pod.pod for pod in found.own if pod.node}
@@ -517,20 +533,21 @@ def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], 
         elif trials.unchanged.fits and not situation.node:
             return Fixes(tried=tried, why_none=_NONE_NEEDED)
         else:
-            working.append((proposal, fix))
+            working.append((proposal, trials.with_fewest_nodes(proposal, fix)))
         if len(working) == MOST or tried == _TRIES:
             break
-    found = tuple(fix for _, fix in working) or _most_of_each_kind(partial)
+    found = tuple(fix for _, fix in working) or _most_of_each_kind(partial, trials)
     return Fixes(found, tried, note=trials.changes.source.why_fixed, on=situation.node)
 
 
-def _most_of_each_kind(partial: Sequence[tuple[Proposal, Fix]]) -> tuple[Fix, ...]:
+def _most_of_each_kind(partial: Sequence[tuple[Proposal, Fix]], trials: FixTrials) -> tuple[Fix, ...]:
     """Where nothing gives every pod a node: of each kind the fix that gives the most pods one."""
-    best: dict[tuple[str, ...], Fix] = {}
+    best: dict[tuple[str, ...], tuple[Proposal, Fix]] = {}
     for proposal, fix in partial:
-        if (old := best.get(proposal.kinds)) is None or fix.promise.pods > old.promise.pods:
-            best[proposal.kinds] = fix
-    return tuple(sorted(best.values(), key=lambda fix: fix.cost)[:_PARTIAL])
+        if (old := best.get(proposal.kinds)) is None or fix.promise.pods > old[1].promise.pods:
+            best[proposal.kinds] = proposal, fix
+    kept = sorted(best.values(), key=lambda each: each[1].cost)[:_PARTIAL]
+    return tuple(trials.with_fewest_nodes(*each) for each in kept)
 
 
 # So many fixes for a part of the workload are shown.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -86,6 +86,16 @@ class FixChange(Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
     changes: tuple[AdvisedChange, ...] = ()
     commands: tuple[str, ...] = ()
+    new_nodes: ProposedCount | None = None
+
+
+class ProposedCount(Struct, frozen=True):
+    """How many new nodes a change makes. Another change with `fewer` of them is tried before; `with_count` makes the
+    change with any number."""
+
+    count: int
+    fewer: int
+    with_count: Callable[[int], FixChange]
 
 
 def patched(text: str, kind: str, cost: float, *operations: Operation) -> FixChange:
@@ -126,6 +136,15 @@ class Proposal(Struct, frozen=True):
     @property
     def edits(self) -> tuple[Edit, ...]:
         return tuple(edit for each in self.changes for edit in each.edits)
+
+    @property
+    def new_nodes(self) -> ProposedCount | None:
+        return next((each.new_nodes for each in self.changes if each.new_nodes is not None), None)
+
+    def with_new_nodes(self, count: int) -> Proposal:
+        """The same changes with another number of new nodes."""
+        changed = (each.new_nodes.with_count(count) if each.new_nodes is not None else each for each in self.changes)
+        return Proposal(tuple(changed))
 
 
 class ManifestChange(Struct, frozen=True, kw_only=True, omit_defaults=True):

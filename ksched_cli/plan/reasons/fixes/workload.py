@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import ObjectMeta, Pod, PodStatus, controller_of
 from ksched_cli.api.json_patch import Operation, apply_patch, drop, patch_pod, pointer, pointer_steps
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import waits_for_node
 from ksched_cli.api.workloads import (
     JOB_UID_LABELS,
     CronJob,
@@ -80,7 +80,7 @@ class PodSource:
         if self.controller is None:
             kind, _, name = self.owner
             return f"the input does not have {kind} {name}, so no change of its template was tried"
-        ran = [pod for pod in self._pods() if pod.spec.node_name or is_terminal(pod)]
+        ran = [pod for pod in self._pods() if not waits_for_node(pod)]
         if isinstance(self.controller, Job) and ran:
             name = self.controller.metadata.name
             return f"the template of Job {name} cannot be changed, and {len(ran)} of its pods have run"
@@ -112,7 +112,7 @@ class PodSource:
         """The pods of the controller that have no node."""
         owner = owner_identity(self._pod)
         pods = [self._pod] if owner is None else self._store.pods_of_identity(owner)
-        return [pod for pod in pods if not pod.spec.node_name and not is_terminal(pod)]
+        return [pod for pod in pods if waits_for_node(pod)]
 
     def _deleted(self) -> list[Pod]:
         """The pods that do not follow the template by themselves."""
@@ -122,7 +122,7 @@ class PodSource:
         strategy = getattr(item.spec, "update_strategy", None)
         on_delete = strategy is not None and strategy.type == "OnDelete"
         keeps = isinstance(item, StatefulSet | ReplicaSet | ReplicationController) or on_delete
-        return [pod for pod in self._pods() if not pod.spec.node_name and not is_terminal(pod)] if keeps else []
+        return [pod for pod in self._pods() if waits_for_node(pod)] if keeps else []
 
     # Changes and commands
 
