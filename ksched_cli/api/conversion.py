@@ -25,7 +25,7 @@ def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
     if not _has_null(value):
         with suppress(msgspec.ValidationError):
             return msgspec.convert(value, struct), []
-    plain = without_nulls(value, _type_of(struct))  # type: ignore[arg-type]  # classes are hashable
+    plain = as_go_reads(value, _type_of(struct))  # type: ignore[arg-type]  # classes are hashable
     mistakes: list[Mistake] = []
     while len(mistakes) < MAX_PROBLEMS:
         try:
@@ -47,22 +47,22 @@ def _has_null(value: Any) -> bool:
 _ANY = inspect.AnyType()
 
 
-def without_nulls(value: Any, expected: inspect.Type = _ANY) -> Any:
-    """The value as Go reads nulls: a field that is null is absent, a null entry of a map is the zero value of its type,
-    and a null in a list stays a mistake."""
+def as_go_reads(value: Any, expected: inspect.Type = _ANY) -> Any:
+    """The value as kubectl and the API server read it: a field that is null is absent, a null entry of a map is the
+    zero value of its type, and a null in a list stays a mistake. A whole number may have a point, such as 2.0."""
     if isinstance(value, dict):
         found = _one_of(expected, inspect.DictType)
         if isinstance(found, inspect.DictType):
             zero = _zero(found.value_type)
             filled = {key: zero if each is None else each for key, each in value.items()}
-            return {key: without_nulls(each, found.value_type) for key, each in filled.items() if each is not None}
+            return {key: as_go_reads(each, found.value_type) for key, each in filled.items() if each is not None}
         fields = _fields(expected)
-        return {key: without_nulls(each, fields.get(key, _ANY)) for key, each in value.items() if each is not None}
+        return {key: as_go_reads(each, fields.get(key, _ANY)) for key, each in value.items() if each is not None}
     if isinstance(value, list):
         found = _one_of(expected, inspect.VarTupleType, inspect.ListType)
         element = found.item_type if isinstance(found, inspect.VarTupleType | inspect.ListType) else _ANY
-        return [without_nulls(each, element) for each in value]
-    return value
+        return [as_go_reads(each, element) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _one_of(expected: inspect.Type, *wanted: type[inspect.Type]) -> inspect.Type | None:

@@ -68,6 +68,11 @@ def holds_of(document: Document) -> str:
     return type_of(document.get("apiVersion", ""), document.get("kind", "")) or _ANYTHING
 
 
+def default_of(holds: str, field: str) -> Any:
+    """What the API server stores in a field of a type that is not set; None for most fields."""
+    return _DEFAULTS.get(holds, {}).get(field)
+
+
 def three_way(last: Document, live: Document, manifest: Document) -> Document:
     """The object after `kubectl apply`: fields of the manifest are set, fields that only the last manifest has are
     deleted, and all others stay as they are."""
@@ -223,6 +228,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "JobSpec": {"completionMode": "NonIndexed"},
     "PodFailurePolicyOnPodConditionsPattern": {"status": "True"},
     "PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
+    "CSIDriverSpec": {"attachRequired": True, "volumeLifecycleModes": ["Persistent"]},
     "StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
     "ExactDeviceRequest": {"allocationMode": "ExactCount"},
     "DeviceSubRequest": {"allocationMode": "ExactCount"},

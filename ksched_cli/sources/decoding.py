@@ -132,10 +132,11 @@ def _decode_json(content: bytes, source: str) -> Iterator[DecodedObject]:
         else:
             yield from decode_json(content, source)
     except (msgspec.DecodeError, RecursionError) as mistake:
-        # Several documents one after the other, or flow style that only YAML allows, begin with a brace too.
-        if "trailing characters" not in str(mistake):
-            raise InputError(Problem(_json_mistake(mistake, content), source, _line_of(mistake, content))) from None
-        yield from _decode_json_documents(content, source)
+        if "trailing characters" in str(mistake):
+            yield from _decode_json_documents(content, source)
+        else:
+            problem = Problem(_json_mistake(mistake, content), source, _line_of(mistake, content))
+            yield from _decode_as_yaml(content, source, problem)
     except UnicodeDecodeError:
         raise InputError(Problem(_wrong_byte(content), source, hint="expected JSON or YAML in UTF-8")) from None
 
@@ -154,12 +155,12 @@ def _decode_json_documents(content: bytes, source: str) -> Iterator[DecodedObjec
 
 
 def _decode_concatenated(content: bytes, source: str) -> Iterator[DecodedObject]:
-    """JSON documents one after the other."""
+    """JSON documents one after the other. After the first one, YAML may follow."""
     import json
 
     text = content.decode("utf-8", "replace")
     decoder = json.JSONDecoder()
-    at = 0
+    at = found = 0
     while at < len(text):
         if text[at].isspace():
             at += 1
@@ -168,8 +169,32 @@ def _decode_concatenated(content: bytes, source: str) -> Iterator[DecodedObject]
         try:
             value, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as mistake:
-            raise InputError(Problem(f"broken JSON: {mistake.msg}", source, mistake.lineno)) from None
+            problem = Problem(f"broken JSON: {mistake.msg}", source, mistake.lineno)
+            if found > 1:
+                raise InputError(problem) from None
+            # Blank lines in the place of the first document keep the numbers of the lines.
+            rest = "\n" * text.count("\n", 0, at) + text[at:]
+            yield from _decode_as_yaml(rest.encode(), source, problem)
+            return
+        found += 1
         yield from decode_plain(value, source, line)
+
+
+# A manifest is at most as large as an object in etcd, and reading YAML is slow.
+_MOST_YAML = 2 << 20
+
+
+def _decode_as_yaml(content: bytes, source: str, problem: Problem) -> Iterator[DecodedObject]:
+    """The objects of a text that begins with a brace and is not JSON, which kubectl reads as YAML then
+    (YAMLOrJSONDecoder): flow style without quotes, or a JSON document before others. If it is not YAML either, the
+    problem of the JSON is raised."""
+    if "broken JSON" not in problem.message or "it ends in the middle" in problem.message or len(content) > _MOST_YAML:
+        raise InputError(problem)
+    try:
+        objects = list(_decode_yaml(content, source))
+    except InputError:
+        raise InputError(problem) from None
+    yield from objects
 
 
 def _json_mistake(mistake: Exception, content: bytes) -> str:

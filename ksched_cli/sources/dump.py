@@ -28,7 +28,7 @@ from ksched_cli.api.decode import (
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, ResourceClaim, ResourceClaimTemplate, as_v1
 from ksched_cli.api.object_facts import is_terminal, pod_key, version_number, waits_for_node
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.storage import CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import (
     CronJob,
@@ -81,7 +81,7 @@ _WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationCo
 # Kinds whose updates `controlplane/admission/updates.py` compares in all fields.
 _COMPARED_WHOLE: tuple[type[Any], ...] = (
     *_WITH_TEMPLATES,
-    *(Pod, Service, PersistentVolume, PersistentVolumeClaim, StorageClass),
+    *(Pod, Service, PersistentVolume, PersistentVolumeClaim, StorageClass, CSIDriver),
     *(ResourceClaim, ResourceClaimTemplate),
 )
 
@@ -396,6 +396,7 @@ class _Reader:
             where = f"{autoscaler.label}: {found.path}"
             self._add([Problem(text, source, found.line, f"{where}{path}") for path, text in wrong], INVALID)
             self._loaded.autoscalers += [autoscaler] if not wrong else []
+            self._loaded.origins[id(autoscaler)] = origin
             return
         if (node_group := node_group_of(unknown)) is not None:
             self._loaded.node_groups.append(node_group)

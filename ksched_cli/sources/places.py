@@ -216,9 +216,13 @@ def _text_of(source: str) -> bytes:
         return b""
 
 
+# JSON, and not YAML in flow style. A text of JSON has no line feed inside of a string.
+_JSON = re.compile(rb'\s*(\{\s*["}]|\[)(?!.*\n---)', re.DOTALL)
+
+
 @lru_cache(maxsize=8)
 def _read(content: bytes) -> list[tuple[int, _Lines]]:
-    if content.lstrip()[:1] in (b"{", b"["):
+    if _JSON.match(content):
         text = content.decode("utf-8", "replace")
         return [(line, _nearest(lines, line)) for line, lines in field_lines(text)]
     from ksched_cli.api.yaml_reader import read_documents

@@ -273,7 +273,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         workload("Deployment", selector={"matchLabels": {"a": "x"}}),
         "spec.template.metadata.labels",
-        'Invalid value: {"a": "b"}: `selector` does not match template `labels`',
+        'Invalid value: {"a":"b"}: `selector` does not match template `labels`',
     ),
     (workload("Deployment", selector=None), "spec.selector", "Required value"),
     (
@@ -342,7 +342,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         service({"name": "a", "port": 1}, {"name": "b", "port": 1}),
         "spec.ports[1]",
-        'Duplicate value: {"protocol": "TCP", "port": 1}',
+        'Duplicate value: {"protocol":"TCP","port":1}',
     ),
     (
         {"kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "p", "volumeBindingMode": "Late"},

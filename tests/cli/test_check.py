@@ -176,6 +176,62 @@ def test_the_bounds_of_an_autoscaler(
     found = json.loads(ksched("check", "--from", cluster, "-f", manifests, "-o", "json").out)
     assert [each["pods"] for each in found["workloads"]] == [pods, 1]
     assert [each["code"] for each in found["findings"]] == codes
+    assert len(found["coverage"]["autoscalersNotModelled"]) == 1
+
+
+def quota(pods: int) -> dict[str, Any]:
+    hard = {"pods": str(pods)}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "wanted", "expected", "finding"),
+    [
+        pytest.param(autoscaler(2, 4), 1, ("warns", 2, 2), "at maxReplicas 4", id="an autoscaler that adds a pod"),
+        pytest.param(autoscaler(4, 4), 1, ("fails", 3, 4), "1 of 4 pods without a place", id="one that adds too many"),
+        pytest.param(autoscaler(1, 1, keda=True), 3, ("fits", 1, 1), "", id="one that takes pods away"),
+        pytest.param(autoscaler(1, 3), 2, ("fits", 2, 2), "", id="one that changes nothing"),
+        pytest.param(autoscaler(5, 5), 2, ("fails", 3, 5), "2 of 5 pods without a place", id="more than one too many"),
+        pytest.param(quota(9), 3, ("fits", 3, 3), "", id="a quota that gives way"),
+        pytest.param(quota(9), 4, ("fails", 3, 4), "1 of 4 pods without a place", id="more than the nodes hold"),
+        pytest.param(quota(1), 3, None, "", id="a quota that stays"),
+        pytest.param(quota(9), 1, None, "", id="a quota of workloads with all their pods"),
+        pytest.param({**quota(9), "metadata": {"name": "q", "namespace": "b"}}, 3, None, "", id="another namespace"),
+    ],
+)
+def test_policy_alone_changes_workloads_of_the_cluster(
+    policy: dict[str, Any],
+    wanted: int,
+    expected: tuple[str, int, int] | None,
+    finding: str,
+    tmp_path: Path,
+    ksched: Ksched,
+) -> None:
+    """A ReplicaSet of the cluster has one pod under a quota of one pod, or as many as it wants under an autoscaler;
+    three fit on the node. It is checked although no manifest has it."""
+    scales = policy["kind"] != "ResourceQuota"
+    if scales:
+        target = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}
+        policy = {**policy, "spec": {**policy["spec"], "scaleTargetRef": target}}
+    running = wanted if scales else 1
+    web = make_workload("ReplicaSet", "web", requests={"cpu": "1"}, replicas=wanted)
+    web["metadata"] |= {"uid": "u", "namespace": "default"}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+    pods = [
+        make_pod(f"web-{n}").label(app="web").requests(cpu="1").on("n").phase("Running").doc() for n in range(running)
+    ]
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [owner]
+    node = make_node("n").allocatable(cpu="3", memory="8Gi", pods=20).doc()
+    spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}} for each in ("default", "b")]
+    items = [node, *spaces, {**web, "status": {"replicas": running}}, *pods, *([] if scales else [quota(1)])]
+    manifests = write_list(tmp_path / "m.json", policy)
+    given = ["--from", write_list(tmp_path / "c.json", *items), "-f", manifests]
+    found = json.loads(ksched("check", *given, "-o", "json", "--exit-zero").out)
+    checked = [(each["result"], each["running"], each["pods"]) for each in found["workloads"]]
+    assert checked == ([expected] if expected else [])
+    assert [each["file"] for each in found["findings"]] == [manifests] * bool(finding)
+    assert all(finding in each["message"] for each in found["findings"])
 
 
 def test_files_may_follow_without_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,7 +104,7 @@ case(
     {"m.yaml": dumped(CONFIG)},
     "check -f m.yaml --allow-empty",
     0,
-    "nothing to place: no pods or workloads in the manifests (1 node)",
+    "no workload changes: no pods or workloads in the manifests (1 node)",
 )
 case(
     "simulate without a workload",

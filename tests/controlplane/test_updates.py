@@ -96,8 +96,9 @@ JOB_IS_FIXED = "spec.template: Invalid value: field is immutable"
 FINISHED = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
 STORAGE = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "w"}, "provisioner": "a"}
 PRIORITY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "w"}, "value": 5}
+DRIVER = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "w"}, "spec": {}}
 RUNNING = make_pod("w").requests(cpu="1").on("n").doc()
-SELECTOR = 'spec.selector: Invalid value: {"matchLabels": {"app": "x"}}: field is immutable'
+SELECTOR = 'spec.selector: Invalid value: {"matchLabels":{"app":"x"}}: field is immutable'
 
 HAS_APP = {"key": "app", "operator": "Exists"}
 
@@ -195,14 +196,26 @@ REFUSED = [
     pytest.param(
         STORAGE,
         {**STORAGE, "provisioner": "b"},
-        "StorageClass w: provisioner: Forbidden: updates to provisioner are forbidden.",
+        'StorageClass w: provisioner: Invalid value: "b": field is immutable',
         id="provisioner",
     ),
     pytest.param(
         stored({**STORAGE, "reclaimPolicy": "Retain"}),
         {**STORAGE, "reclaimPolicy": None},
-        "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+        'reclaimPolicy: Invalid value: "Delete": field is immutable',
         id="a default that is not that of the live class",
+    ),
+    pytest.param(
+        stored(DRIVER),
+        {**DRIVER, "spec": {"attachRequired": False}},
+        "CSIDriver w: spec.attachRequired: Invalid value: false: field is immutable",
+        id="whether a driver attaches",
+    ),
+    pytest.param(
+        stored({**DRIVER, "spec": {"volumeLifecycleModes": ["Ephemeral"]}}),
+        {**DRIVER, "spec": {"volumeLifecycleModes": None}},
+        'CSIDriver w: spec.volumeLifecycleModes: Invalid value: ["Persistent"]: field is immutable',
+        id="modes of a driver",
     ),
     pytest.param(
         stored(make_pod("w").doc() | {"spec": {**make_pod("w").doc()["spec"], "priority": 0}}),
@@ -281,6 +294,11 @@ def test_a_refused_update_ends_every_command(
         ),
         pytest.param(stored(job(spec=on_failure(status="True"))), job(spec=on_failure()), id="a default in a list"),
         pytest.param(claim("1Gi"), claim("2Gi"), id="a larger claim"),
+        pytest.param(
+            stored({**DRIVER, "spec": {"attachRequired": True, "volumeLifecycleModes": ["Persistent"]}}),
+            {**DRIVER, "spec": {"podInfoOnMount": True}},
+            id="defaults of a driver, and a field that may change",
+        ),
         pytest.param(make_pod("w").doc(), make_pod("w").image("other:2").doc(), id="image of a pending pod"),
         pytest.param(
             stored(job()),

@@ -137,10 +137,10 @@ def test_odd_objects_are_warned_of(tmp_path: Path) -> None:
     ("content", "expected"),
     [
         pytest.param("a: [1,\n", r"{f}:2: broken YAML", id="broken YAML"),
-        pytest.param('{"apiVersion": "v1",}', r"{f}:1: broken JSON: trailing comma in object", id="a comma too many"),
-        pytest.param('{"apiVersion": "v1",\n "kind": Pod}', r"{f}:2: broken JSON", id="broken JSON"),
+        pytest.param('{"apiVersion": "v1",}', r"{f}:1: no kind", id="a comma too many is YAML"),
+        pytest.param('{"apiVersion": "v1",\n "kind": "Pod"]', r"{f}:2: broken JSON", id="broken JSON"),
         pytest.param(
-            '\n{"apiVersion": "v1",\n "kind": Pod}', r"{f}:3: broken JSON", id="broken JSON after a blank line"
+            '\n{"apiVersion": "v1",\n "kind": "Pod"]', r"{f}:3: broken JSON", id="broken JSON after a blank line"
         ),
         pytest.param(
             '\n{"apiVersion": "v1",\n "kind": "Node", "metadata": {"name": "n"}}\n{"kind":\n "Pod"}',

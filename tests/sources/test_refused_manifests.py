@@ -46,6 +46,22 @@ t(
     "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n  containers: [{name: c, image: i}]\n  restartPolicy: Nope\n  restartPolicy: Never\n",
     False,
 )
+FLOW = "{apiVersion: v1, kind: Pod, metadata: {name: f, namespace: shop}, spec: {containers: [{name: c, image: i}]}}"
+ONE_LINE = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "j"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}\n'
+t("flow style", FLOW, False)
+t("flow style that does not end", FLOW[:-2], True)
+t("JSON before YAML", f"{ONE_LINE}---{POD}", False)
+t("JSON before YAML with a mistake", f"{ONE_LINE}---{POD.replace('image', 'imag')}", True)
+t("JSON before JSON", f"{ONE_LINE}---\n{ONE_LINE.replace('j', 'k', 1)}", False)
+t("two documents of JSON before YAML", f"{ONE_LINE}{ONE_LINE}---{POD}", True)
+REPLICAS = (
+    '{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"replicas": %s, "selector": '
+    '{"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": '
+    '[{"name": "c", "image": "i"}]}}}}'
+)
+t("a whole number with a point in JSON", REPLICAS % "2.0", False)
+t("a whole number with an exponent in JSON", REPLICAS % "2e0", False)
+t("a part of a number in JSON", REPLICAS % "2.5", True)
 t(
     "generateName",
     "apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-, namespace: shop}\nspec:\n  containers: [{name: c, image: i}]\n",

@@ -37,7 +37,7 @@ def _said(kind: str, detail: str) -> str:
 
 
 def _shown(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def required(path: Path, detail: str = "") -> FieldError:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import Pod, Service
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.storage import CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.errors import Errors, FieldError, forbidden, invalid
 from ksched_cli.api.validation.fields import amount_in, items_at, number_at, object_at, text_at, volume_sources_of
 from ksched_cli.api.workloads import (
@@ -32,7 +32,7 @@ from ksched_cli.api.workloads import (
     StatefulSet,
 )
 from ksched_cli.controlplane.admission.pods import TOLERATED_TAINTS
-from ksched_cli.controlplane.merge import Document, differences, held_by, holds_of, typed_fields
+from ksched_cli.controlplane.merge import Document, default_of, differences, held_by, holds_of, typed_fields
 
 _IMMUTABLE = "field is immutable"
 _STATEFUL_SET = (
@@ -66,7 +66,7 @@ def refused_updates(kind: type[Any], after: Document, before: Document, *, is_wh
         # Selectors are whole in every object.
         is_cut = row.path[-1] != "selector" or _at(before, row.path) is None
         if any(_changed(row.path, after, before, is_cut=is_cut)):
-            error = row.error(row.path, _at(after, row.path), row.text)
+            error = row.error(row.path, _stored(after, row.path), row.text)
             yield RefusedUpdate(error, hint)
     rule = _RULES.get(kind)
     for error in rule(after, before) if rule is not None else ():
@@ -82,6 +82,16 @@ def _at(value: Any, path: Path) -> Any:
         else:
             return None
     return value
+
+
+def _stored(document: Document, path: tuple[str, ...]) -> Any:
+    """The value of a field, or its default."""
+    if (value := _at(document, path)) is not None:
+        return value
+    holds, (*parent, field) = holds_of(document), path
+    for step in parent:
+        holds = held_by(holds, step)
+    return default_of(holds, field)
 
 
 def _changed(
@@ -124,19 +134,14 @@ _ROWS: Mapping[type[Struct], Sequence[_Row]] = {
         _Row(("spec", field))
         for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
     ],
-    StorageClass: (
-        *(
-            _Row((field,), f"updates to {field} are forbidden.", _forbidden)
-            for field in ("parameters", "provisioner", "reclaimPolicy")
-        ),
-        _Row(("volumeBindingMode",)),
-    ),
+    StorageClass: [_Row((field,)) for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")],
     PriorityClass: (_Row(("value",), "may not be changed in an update.", _forbidden), _Row(("preemptionPolicy",))),
     RuntimeClass: (_Row(("handler",)),),
     ResourceQuota: (_Row(("spec", "scopes")), _Row(("spec", "scopeSelector"))),
     ResourceClaim: (_Row(("spec",)),),
     ResourceClaimTemplate: (_Row(("spec",)),),
     PersistentVolume: (_Row(("spec", "volumeMode")),),
+    CSIDriver: (_Row(("spec", "attachRequired")), _Row(("spec", "volumeLifecycleModes"))),
 }
 
 # Rules of several fields

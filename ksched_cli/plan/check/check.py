@@ -123,6 +123,8 @@ class Checker:
         API server and of a world that does not come to rest; there are no `stats`."""
         run = self._run_to_end(changes, FIRST_ORDER)
         items, result, added = run.items, run.result, self._run.provisioned()
+        # What fails without the manifests, too.
+        as_before = {id(item) for item in items if run.is_as_before(item)}
         losses, own, warnings = Losses(run.world), run.preemptors(), tuple(run.warnings())
         coverage = with_manifest_gaps(self._run.coverage, changes.manifests, gaps=run.gaps())
         workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
@@ -135,7 +137,9 @@ class Checker:
             result = replace(result, draws=(*result.draws, *ties))
             workloads = in_all_orders([workloads, *(found for _, found in tried)]) if tried else workloads
         shown = tuple(
-            _with_pool_reasons(each, added) for item, each in zip(items, workloads, strict=True) if wanted(item)
+            _with_pool_reasons(each, added)
+            for item, each in zip(items, workloads, strict=True)
+            if wanted(item) and not (each.result == "fails" and id(item) in as_before)
         )
         anyway = evicted_anyway(self._without_manifests, losses, own)
         caused = tuple(losses.caused_by(without=anyway))
@@ -200,7 +204,16 @@ class Scaled(Struct, frozen=True):
 
 
 def scaled_workloads(items: Sequence[Any], cluster: Loaded, manifests: Loaded) -> Iterator[Scaled]:
-    """The workloads that an autoscaler of the manifests, or else of the cluster, scales."""
+    """The workloads that an autoscaler of the manifests, or else of the cluster, scales; also those of the cluster that
+    one of the manifests scales."""
+    kinds = {kind.__name__: kind for kind in (Deployment, ReplicaSet, StatefulSet)}
+    names = {(type(item).__name__, item.metadata.namespace, item.metadata.name) for item in items}
+    there = (
+        cluster.get(kinds[each.target_kind], each.target_name, each.namespace)
+        for each in manifests.autoscalers
+        if each.target_kind in kinds and (each.target_kind, each.namespace, each.target_name) not in names
+    )
+    items = [*items, *(item for item in there if item is not None)]
     found = {
         (each.target_kind, each.namespace, each.target_name): each
         for each in (*cluster.autoscalers, *manifests.autoscalers)

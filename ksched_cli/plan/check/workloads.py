@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, controller_of
 from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.workloads import (
     CronJob,
@@ -23,6 +23,7 @@ from ksched_cli.api.workloads import (
     PodTemplate,
     ReplicaSet,
     ReplicationController,
+    ResourceQuota,
     StatefulSet,
     UpdateStrategy,
     wanted_replicas,
@@ -45,7 +46,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.reasons import FieldPath
 from ksched_cli.plan.check.results import Losses, is_of
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.sources.loaded import resource_of, workload_label
+from ksched_cli.sources.loaded import Loaded, Origin, resource_of, workload_label
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, cron_job_run
 from ksched_cli.whatif.order import in_order
@@ -191,6 +192,31 @@ _STATES: Mapping[type[Struct], Callable[[ControlPlane, Any], WorkloadState]] = {
 }
 
 
+_SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+
+
+def workloads_of_policy(plane: ControlPlane, manifests: Loaded, written: Set[Identity]) -> list[Any]:
+    """The workloads of the cluster that an autoscaler of the manifests scales, or that lack pods in the namespace of a
+    quota of the manifests; not those that are `written` in the manifests. Their place is that of the autoscaler or the
+    quota."""
+    kinds, found = {kind.__name__: kind for kind in _SCALED}, dict[Identity, tuple[Any, Any]]()
+    for each in manifests.autoscalers:
+        kind = kinds.get(each.target_kind)
+        item = plane.store.get(kind, each.target_name, each.namespace) if kind is not None else None
+        if item is not None:
+            found[identity_of(item)] = item, each
+    quotas = {each.metadata.namespace: each for each in manifests.of(ResourceQuota)}
+    for kind in _SCALED if quotas else ():
+        for item in plane.store.of(kind):
+            quota = quotas.get(item.metadata.namespace)
+            if quota is not None and controller_of(item.metadata) is None and state_of(plane, item).missing:
+                found.setdefault(identity_of(item), (item, quota))
+    for item, policy in (each for identity, each in found.items() if identity not in written):
+        manifests.origins[id(item)] = manifests.origins.get(id(policy), Origin(""))
+        manifests.paths_in_resources[id(item)] = lambda path: path[:1]
+    return [item for identity, (item, _) in found.items() if identity not in written]
+
+
 # How pods are replaced
 
 
@@ -315,7 +341,12 @@ class CheckRun:
     def __init__(self, world: World, changes: Changes) -> None:
         self.world, self.plane, self._changes = world, world.plane, changes
         self.items = [item for item in in_order(changes.manifests) if isinstance(item, (Pod, *WORKLOADS))]
-        self._own = {*map(identity_of, self.items), *filter(None, map(resource_of, self.items))}
+        written = {*map(identity_of, self.items), *filter(None, map(resource_of, self.items))}
+        of_policy = workloads_of_policy(self.plane, changes.manifests, written)
+        self.items += of_policy
+        self._own = {*written, *map(identity_of, of_policy)}
+        # By id, the workloads of the cluster that the manifests may only give other pods, as they were.
+        self._as_before = {id(item): self.state(item) for item in of_policy}
         # The last cycle of each pod of the manifests that has no node, by uid, and preemptors with their decisions.
         self.decisions: dict[str, Decision] = {}
         self.preempting: dict[str, Decision] = {}
@@ -357,6 +388,11 @@ class CheckRun:
 
     def satisfied(self, item: Any) -> bool:
         return self.state(item).satisfied
+
+    def is_as_before(self, item: Any) -> bool:
+        """Whether this is a workload of the cluster whose pods stay as they are."""
+        before, now = self._as_before.get(id(item)), self.state(item)
+        return before is not None and (before.wanted, before.running) == (now.wanted, now.running)
 
     def gaps(self) -> list[str]:
         return self._changes.gaps(self.plane.store.others_as_loaded())

@@ -44,10 +44,8 @@ def coverage_of(
         coverage["missing"] = dict(sorted(loaded.missing.items()))
     if loaded.gaps:
         coverage["admissionNotModelled"] = list(loaded.gaps)
-    if autoscalers := sorted(each.label for each in loaded.autoscalers if each.least < each.most):
-        more = f" and {len(autoscalers) - 1} more" if len(autoscalers) > 1 else ""
-        text = f"{autoscalers[0]}{more}: no input has metrics, so that replicas between the bounds stay"
-        coverage["autoscalersNotModelled"] = [text]
+    if unmeasured := autoscaler_gaps(loaded):
+        coverage["autoscalersNotModelled"] = unmeasured
     if silent := _silent_nodes(loaded):
         coverage["nodesNotModelled"] = [
             f"{named(silent)}: no kubelet reports (Ready is Unknown), so that deleted pods stay Terminating; in a run "
@@ -123,11 +121,20 @@ def job_gaps(*inputs: Loaded) -> list[str]:
     return list(found.values())
 
 
+def autoscaler_gaps(*inputs: Loaded) -> list[str]:
+    """That no input has the metrics of autoscalers, in one sentence."""
+    found = sorted(each.label for loaded in inputs for each in loaded.autoscalers if each.least < each.most)
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return [f"{found[0]}{more}: no input has metrics, so that replicas between the bounds stay"] if found else []
+
+
 def with_manifest_gaps(coverage: Mapping[str, Any], *manifests: Loaded, gaps: Iterable[str]) -> dict[str, Any]:
     """The coverage with the gaps of the manifests too, with their kinds of which only the fields are checked, and with
     the `gaps` of admission."""
     more = [*coverage.get("jobsNotModelled", []), *job_gaps(*manifests)]
     found = {**coverage, **({"jobsNotModelled": list(dict.fromkeys(more))} if more else {})}
+    if unmeasured := [*coverage.get("autoscalersNotModelled", []), *autoscaler_gaps(*manifests)]:
+        found["autoscalersNotModelled"] = list(dict.fromkeys(unmeasured))
     if unchecked := sum((each.unknown for each in manifests), Counter[str]()):
         found["manifestsNotChecked"] = dict(sorted(unchecked.items()))
     if every := list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps])):

@@ -247,7 +247,7 @@ def _verdict(found: CheckDocument) -> tuple[str, str, Tone, list[str]]:
         verdict = "the input is wrong in part" if total else "nothing was checked, the input is wrong"
         return subject, verdict, "bad", [*rest, *counts]
     if not total:
-        return "nothing to place", "no pods or workloads in the manifests", "warn", []
+        return "no workload changes", "no pods or workloads in the manifests", "warn", []
     if failing:
         return subject, f"{failing} {'fails' if failing == 1 else 'fail'}", "bad", counts
     verdict, whole = _fits(found.workloads)

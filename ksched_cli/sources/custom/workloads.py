@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import path_text, problems_in, without_nulls
+from ksched_cli.api.conversion import as_go_reads, path_text, problems_in
 from ksched_cli.api.decode import UnknownKind, document_of, label_of
 from ksched_cli.api.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from ksched_cli.errors import Problem, UsageError
@@ -60,7 +60,7 @@ def custom_workloads(unknown: UnknownKind, origin: Origin, kinds: Kinds) -> Iter
     groups = kinds.get((unknown.kind.lower(), group.lower()))
     if groups is None:
         return
-    resource = CustomResource(without_nulls(document_of(unknown)))
+    resource = CustomResource(as_go_reads(document_of(unknown)))
     if not resource.name:
         text = "Required value: name or generateName is required"
         yield Problem(text, origin.source, origin.line, f"{label_of(unknown)}: metadata.name", code=INVALID)
