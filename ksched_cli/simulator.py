@@ -138,8 +138,8 @@ class Simulator(EditMethods):
         begun, changes = load_input(options)
         return cls(options, begun, (changes,))
 
-    @property
     def _current(self) -> LoadedInput:
+        """The input after all changes, which are made when a result first needs it."""
         if self._changed_input is None:
             from ksched_cli.wiring import changed_input
 
@@ -153,14 +153,14 @@ class Simulator(EditMethods):
         """By name."""
         from ksched_cli.api.core import Node
 
-        return tuple(sorted(self._current.loaded.of(Node), key=lambda node: node.metadata.name))
+        return tuple(sorted(self._current().loaded.of(Node), key=lambda node: node.metadata.name))
 
     @property
     def pods(self) -> tuple[Pod, ...]:
         """All of them, running or not, by namespace and name."""
         from ksched_cli.api.core import Pod
 
-        pods = self._current.loaded.of(Pod)
+        pods = self._current().loaded.of(Pod)
         return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
 
     @property
@@ -174,7 +174,7 @@ class Simulator(EditMethods):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the input."""
-        return self._current.warnings
+        return self._current().warnings
 
     def __repr__(self) -> str:
         version = self._begun.spec.release.version
@@ -184,7 +184,7 @@ class Simulator(EditMethods):
         """The cluster at a glance, for notebooks."""
         from ksched_cli.plan.overview import cluster_overview
 
-        return NotebookDisplay().html(cluster_overview(self._current))
+        return NotebookDisplay().html(cluster_overview(self._current()))
 
     # Use cases
 
@@ -203,9 +203,9 @@ class Simulator(EditMethods):
         """A scheduler over a cluster of its own, ready to run; with `odds` of so many random orders and tie-breaks."""
         from ksched_cli.plan.run.run import Run
 
-        self._current.refuse_rollouts()
+        self._current().refuse_rollouts()
         self._check_not_empty()
-        return Run(self._current, odds=self._odds(orders, ties))
+        return Run(self._current(), odds=self._odds(orders, ties))
 
     def _odds(self, orders: int, ties: int) -> DrawOdds | None:
         """What becomes of the pending pods that are wanted, in so many random orders and tie-breaks."""
@@ -217,7 +217,7 @@ class Simulator(EditMethods):
         words |= {"orders": orders} if orders else {}
         words |= {"ties": ties} if ties else {}
         found: Any = self.sweep(workers=0, **words).result()
-        pending = {pod_key(pod) for pod in self.pods if self._current.wanted(pod) and not pod.spec.node_name}
+        pending = {pod_key(pod) for pod in self.pods if self._current().wanted(pod) and not pod.spec.node_name}
         return DrawOdds(orders, ties, tuple(each for each in found.pods if each.pod in pending))
 
     def settle(self, limits: Limits | None = None, *, detail: bool = False, top: int = 0) -> SettledSimulation:
@@ -258,7 +258,7 @@ class Simulator(EditMethods):
         if pod is None:
             self._check_selection()
         found = explain_pod(
-            self._current,
+            self._current(),
             pod,
             self._options.namespace,
             node=node,
@@ -288,7 +288,7 @@ class Simulator(EditMethods):
         from ksched_cli.plan.run.checks import check_nodes
         from ksched_cli.wiring import read_edits
 
-        source = self._current
+        source = self._current()
         paths, changes = self._manifests(manifests, reading, collects=True)
         check_nodes(replace(self._options, allow_empty=allow_empty), source.loaded, changes.manifests)
         made, problems = read_edits(edits, [edit for each in self._changes for edit in each.edits])
@@ -310,7 +310,7 @@ class Simulator(EditMethods):
         from ksched_cli.plan.capacity import count_capacity
         from ksched_cli.plan.run.checks import check_nodes
 
-        source = self._current
+        source = self._current()
         paths, loaded = self._manifests(manifests, reading)
         check_nodes(replace(self._options, allow_empty=allow_empty), source.loaded, loaded.manifests)
         first, where = not ignore_pending, ", ".join(paths)
@@ -347,7 +347,7 @@ class Simulator(EditMethods):
         how_long = grace_period, timeout, skip_wait_for_delete_timeout
         flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, *how_long)
         how: Any = {"each": each, "pending_first": not ignore_pending, "every_pod": every_pod}
-        return drain_nodes(self._current, nodes, selector, flags, **how, done=done, stop_on_interrupt=partial)
+        return drain_nodes(self._current(), nodes, selector, flags, **how, done=done, stop_on_interrupt=partial)
 
     def size(
         self,
@@ -366,7 +366,7 @@ class Simulator(EditMethods):
         from ksched_cli.plan.size.derived import shapes_to_buy
         from ksched_cli.plan.size.run import size_input
 
-        source = self._current
+        source = self._current()
         self._check_not_empty(allow_empty=allow_empty)
         found = shapes_to_buy(catalog, source)
         if found is None:
@@ -396,7 +396,7 @@ class Simulator(EditMethods):
         self._check_selection()
         conditions = read_conditions(keep_headroom, survive, only)
         flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
-        shapes, source = shapes_to_buy(catalog, self._current), replace(self._current, controllers=())
+        shapes, source = shapes_to_buy(catalog, self._current()), replace(self._current(), controllers=())
         return consolidate_input(source, shapes, flags, conditions, time_limit=time_limit)
 
     def rightsize(self, catalog: str | Mapping[str, Any] | None = None) -> Rightsizing:
@@ -406,14 +406,14 @@ class Simulator(EditMethods):
         from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_selection()
-        return rightsize_input(self._current, read_shapes_of(catalog))
+        return rightsize_input(self._current(), read_shapes_of(catalog))
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
         SHAPE=PRICE, `rates` cpu=PRICE,memory=PRICE."""
         from ksched_cli.plan.size.derived import derive_catalog
 
-        return derive_catalog(self._current.loaded, prices, rates)
+        return derive_catalog(self._current().loaded, prices, rates)
 
     def sweep(
         self,
@@ -437,7 +437,7 @@ class Simulator(EditMethods):
         self._check_selection()
         execution = SweepExecution(workers, dask, out, resume, progress)
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
-        source, path = self._current, None if file is None else str(file)
+        source, path = self._current(), None if file is None else str(file)
         source.refuse_rollouts()
         return sweep_or_curves(options, source, INPUT_MAKER, path, words, execution, is_changed=any(self._changes))
 
@@ -455,7 +455,7 @@ class Simulator(EditMethods):
         from ksched_cli.plan.verify.verify import verify_input
 
         self._check_selection()
-        return verify_input(self._current)
+        return verify_input(self._current())
 
     @staticmethod
     def trace(
@@ -470,30 +470,10 @@ class Simulator(EditMethods):
     def watch(options: RunOptions, seconds: float | None = None) -> Following:
         """The news of a live cluster, for ever or for these seconds. Its manifests are placed in each state of the
         cluster."""
-        from ksched_cli.plan.run.checks import check_selection
-        from ksched_cli.plan.run.run import Run
-        from ksched_cli.plan.watch import Following
-        from ksched_cli.sources.live.cluster import LiveCluster
-        from ksched_cli.sources.live.connection import connect
+        from ksched_cli.plan.watch import follow
         from ksched_cli.wiring import load_changed, read_sources
 
-        # Pods with the labels of -l may come later.
-        only_namespace = replace(options, selector="")
-
-        def read(cluster: LiveCluster) -> LoadedInput:
-            loaded = read_sources(options, lambda: cluster)
-            check_selection(only_namespace, loaded)
-            return load_changed(options, loaded)
-
-        def simulate(cluster: LiveCluster) -> Simulation:
-            return Run(read(cluster)).simulate()
-
-        def explain(cluster: LiveCluster, pod: str) -> ExplainResult:
-            from ksched_cli.plan.explain.explain import explain_pod
-
-            return explain_pod(read(cluster), pod, "")
-
-        return Following(connect(options.live), options.progress, simulate, explain, seconds)
+        return follow(options, seconds, read_sources, load_changed)
 
     def snapshot(self, time: str, *, redacted: bool = False) -> SnapshotResult:
         """One file with all that scheduling reads of the cluster, redacted together with the configuration file if
@@ -525,7 +505,7 @@ class Simulator(EditMethods):
         return self._changed(Changes(edits=edits, namespace=self._namespace))
 
     def _changed(self, changes: Changes) -> Simulator:
-        current = self._current.changed(changes)
+        current = self._current().changed(changes)
         return Simulator(self._options, self._begun, (*self._changes, changes), current)
 
     @property
@@ -550,7 +530,7 @@ class Simulator(EditMethods):
         """Raise InputError if nothing of the input is in the namespace, or has the labels, of the options."""
         from ksched_cli.plan.run.checks import check_selection
 
-        check_selection(self._options, self._begun.loaded, self._current.loaded)
+        check_selection(self._options, self._begun.loaded, self._current().loaded)
 
     def _check_manifests(self, *, need_pods: bool = False) -> None:
         """Raise InputError for manifests that change nothing, or that make no pod where some pod is needed."""
@@ -569,7 +549,7 @@ class Simulator(EditMethods):
         if options.scenario is None:
             check_something_to_place(options, self._begun, [changes.manifests for changes in self._changes])
         else:
-            check_selection(options, self._begun.loaded, self._current.loaded)
+            check_selection(options, self._begun.loaded, self._current().loaded)
 
     # Without a cluster
 

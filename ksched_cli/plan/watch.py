@@ -15,16 +15,23 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.explain.results import ExplainResult
 from ksched_cli.plan.results.outcomes import PodOutcome, Simulation
+from ksched_cli.plan.run.checks import check_selection
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.plan.run.run import Run
 from ksched_cli.process import forbid_copies
 from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.cluster import LiveCluster, Progress, read_cluster
+from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Lost, Reached
+from ksched_cli.sources.loaded import Loaded
 
 # Changes come in bursts: a rollout is one picture, not a hundred. A long burst makes several pictures.
 QUIET, LONGEST = 0.2, 2.0
@@ -278,3 +285,29 @@ class Following:
     def stop(self) -> None:
         """End `seen` and `news`. Any thread may stop them."""
         self._events.put(None)
+
+
+def follow(
+    options: RunOptions,
+    seconds: float | None,
+    read_sources: Callable[[RunOptions, Callable[[], LiveCluster]], Loaded],
+    load_changed: Callable[[RunOptions, Loaded], LoadedInput],
+) -> Following:
+    """Follow the live cluster of the options. The manifests and edits are applied to each state of the cluster."""
+    # Pods with the labels of -l may come later.
+    only_namespace = replace(options, selector="")
+
+    def read(cluster: LiveCluster) -> LoadedInput:
+        loaded = read_sources(options, lambda: cluster)
+        check_selection(only_namespace, loaded)
+        return load_changed(options, loaded)
+
+    def simulate(cluster: LiveCluster) -> Simulation:
+        return Run(read(cluster)).simulate()
+
+    def explain(cluster: LiveCluster, pod: str) -> ExplainResult:
+        from ksched_cli.plan.explain.explain import explain_pod
+
+        return explain_pod(read(cluster), pod, "")
+
+    return Following(connect(options.live), options.progress, simulate, explain, seconds)

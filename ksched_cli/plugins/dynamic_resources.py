@@ -531,7 +531,7 @@ class DynamicResources(
         if state is None or not state.claims:
             return {}
         row = int(nodes.rows[index])
-        devices = [each for pool in self._inventory.pools.pools_of(row) for each in pool.device_ids]
+        devices = [each for pool in self._inventory.pools().pools_of(row) for each in pool.device_ids]
         free = sum(device not in self._tracker.allocated().devices for device in devices)
         found = {"claims": [key_of(claim) for claim in state.claims], "devices": len(devices), "free": free}
         short = state.search.shortfalls(row) if state.search is not None else None

@@ -1,4 +1,5 @@
-"""`expect(cluster).schedules("deploy/").without_preemption().survives(node=1)`."""
+"""What a test expects of manifests: `expect(cluster).schedules("deploy/").without_preemption().survives(node=1)`. The
+manifests are rolled out as by `ksched check`, for `survives` once for each set of lost nodes."""
 
 from __future__ import annotations
 
@@ -128,10 +129,9 @@ class Expectation:
         cluster = self.simulator.apply(*self.manifests)
         for _, node in edits:
             cluster = cluster.remove_node(node)
-        namespace = workload.workload.partition(" ")[2].partition("/")[0]
         for pod in (pod for finding in workload.findings if finding.level == "error" for pod in finding.pods):
             try:
-                result = cluster.explain(f"{namespace}/{pod}")
+                result = cluster.explain(f"{workload.namespace}/{pod}")
             except KschedError:  # the pod is made in a later step of the rollout
                 continue
             if result.explanation.unplaced:

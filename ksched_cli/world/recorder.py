@@ -1,4 +1,5 @@
-"""The timeline of a world, and the place of every pod in the end."""
+"""The timeline of a world, and the place of every pod in the end. It watches the API server and the scheduler and
+changes neither; only what is asked for (`keeps_timeline`) is kept event by event."""
 
 from __future__ import annotations
 
@@ -231,15 +232,15 @@ class Recorder(Logged):
         return pod if pod is not None and uid_of_pod(pod) == uid and not is_terminal(pod) else None
 
     def places(self) -> dict[str, str]:
-        """Where every pod that moves is, under the name that it or its first forerunner had."""
+        """Where every pod that moves is, under the name that it or its first predecessor had."""
         places: dict[str, list[str]] = {}
         for uid, identity in self._stirring.items():
             pod = self._current(uid, identity)
             if pod is not None:
-                places.setdefault(self._first_forerunner(pod), []).append(self._place(pod, uid))
+                places.setdefault(self._first_predecessor(pod), []).append(self._place(pod, uid))
         return {name: " ".join(sorted(found)) if len(found) > 1 else found[0] for name, found in places.items()}
 
-    def _first_forerunner(self, pod: Pod) -> str:
+    def _first_predecessor(self, pod: Pod) -> str:
         replaced = self._api.successors.replaced
         while (before := replaced.get(pod.metadata.uid)) is not None and before is not pod:
             pod = before

@@ -67,7 +67,7 @@ def finding(number: int = 0, level: Any = "error", **fields: Any) -> Finding:
 
 def check_of(*findings: Finding) -> Check:
     place = SourcePlace("deploy/web.yaml", 1)
-    workload = WorkloadCheck("Deployment shop/web", place, 2, 1, 0, False, (), findings)
+    workload = WorkloadCheck("Deployment shop/web", "shop", place, 2, 1, 0, False, (), findings)
     return Check((workload,), (), {}, Stats(3, 2, 0.1, 0.1, 0, 1.0))
 
 
@@ -77,10 +77,12 @@ def every_kind() -> Check:
     note = finding(0, "note", code="KS305", title="held back", message="waits for a gate", pods=("db-0",), step=2)
     warning = finding(0, "warning", code="KS201", title="pods are evicted", place=SourcePlace(""))
     workloads = (
-        WorkloadCheck("Deployment shop/web", web, 2, 1, 1, True, (), (finding(0), finding(1), warning), ("CSINode",)),
-        WorkloadCheck("StatefulSet shop/db", db, 1, 0, 0, False, (), (replace(note, place=db),)),
-        WorkloadCheck("Job shop/once", db, 1, 0, 0, False, (), (), is_excused=True),
-        WorkloadCheck("Pod shop/one", piped, 1, 1, 0, False, (), ()),
+        WorkloadCheck(
+            "Deployment shop/web", "shop", web, 2, 1, 1, True, (), (finding(0), finding(1), warning), ("CSINode",)
+        ),
+        WorkloadCheck("StatefulSet shop/db", "shop", db, 1, 0, 0, False, (), (replace(note, place=db),)),
+        WorkloadCheck("Job shop/once", "shop", db, 1, 0, 0, False, (), (), is_excused=True),
+        WorkloadCheck("Pod shop/one", "shop", piped, 1, 1, 0, False, (), ()),
     )
     inputs = (
         finding(0, workload="", place=SourcePlace("deploy/none.yaml"), message="no such file"),

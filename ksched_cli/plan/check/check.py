@@ -162,9 +162,8 @@ class Checker:
 
 def _with_pool_reasons(found: WorkloadCheck, added: Provisioning | None) -> WorkloadCheck:
     """The workload, with the reasons why the autoscaler adds no node behind the message of each finding."""
-    namespace = found.workload.partition(" ")[2].partition("/")[0]
     unplaced = added.unplaced if added is not None else ()
-    reasons = {each.pod.removeprefix(f"{namespace}/"): each.summary for each in unplaced}
+    reasons = {each.pod.removeprefix(f"{found.namespace}/"): each.summary for each in unplaced}
     findings = []
     for each in found.findings:
         own = list(dict.fromkeys(reasons[pod] for pod in each.pods if pod in reasons))

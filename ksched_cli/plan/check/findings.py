@@ -134,6 +134,7 @@ def _check(
     state, steps = cases.state, rollout_steps(lives.of(cases.state.owners))
     return WorkloadCheck(
         cases.label,
+        cases.item.metadata.namespace,
         places.of(cases.item, ()),
         state.wanted,
         state.running - sum(len(case.pods) for case in cases.cases if case.code.code == NO_SUCH_NODE),

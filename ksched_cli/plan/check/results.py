@@ -204,11 +204,12 @@ class RolloutStep(Struct, frozen=True, omit_defaults=True):
 
 
 class WorkloadCheck(Struct, frozen=True):
-    """A workload of the manifests. `pods`: how many there are to be; `running`: how many of them have a node and are
-    of the manifest's template; `old`: how many are left that should have gone; `missing`: kinds that could not be read
-    and could make it otherwise; `is_excused`: all errors of the workload are ignored."""
+    """A workload of the manifests, as `Deployment shop/web`. `pods`: how many there are to be; `running`: how many of
+    them have a node and are of the manifest's template; `old`: how many are left that should have gone; `missing`:
+    kinds that could not be read and could make it otherwise; `is_excused`: all errors of the workload are ignored."""
 
     workload: str
+    namespace: str
     place: SourcePlace
     pods: int
     running: int

@@ -36,7 +36,7 @@ from ksched_cli.plan.drain.pods import (
     NodeDrainPlan,
     PendingPods,
     UnplacedReasons,
-    moved_forerunners,
+    moved_predecessors,
 )
 from ksched_cli.plan.drain.results import (
     Allowed,
@@ -427,7 +427,7 @@ class DrainRun(Run):
     def _displaced(self, reader: DrainReader, counted: Collection[str]) -> Iterator[PodFate]:
         """The pods that have a node without the drain and have none with it. Pods of `counted` are part of the result
         already."""
-        for uid, pod in moved_forerunners(self.world):
+        for uid, pod in moved_predecessors(self.world):
             if uid in self._anyway.placed and uid not in counted and (fate := reader.waits(pod)) is not None:
                 yield fate
 

@@ -42,7 +42,7 @@ _NO_UIDS: frozenset[str] = frozenset()
 class ChangesAnyway(Struct, frozen=True):
     """Uids of the pods that change without the drain or the failure too, such as pending pods, by the state in which
     they end: `placed` have a node, `unplaced` have none, `preempted` are preempted. A pod that controllers recreate
-    counts under its first forerunner."""
+    counts under its first predecessor."""
 
     placed: frozenset[str] = _NO_UIDS
     unplaced: frozenset[str] = _NO_UIDS
@@ -54,7 +54,7 @@ NOTHING_MOVES = ChangesAnyway()
 
 def changes_anyway(world: World) -> ChangesAnyway:
     """The pods that have changed in a world that has come to rest."""
-    with_node = {uid: has_node(world, pod) for uid, pod in moved_forerunners(world)}
+    with_node = {uid: has_node(world, pod) for uid, pod in moved_predecessors(world)}
     return ChangesAnyway(
         frozenset(uid for uid, found in with_node.items() if found),
         frozenset(uid for uid, found in with_node.items() if not found),
@@ -62,7 +62,7 @@ def changes_anyway(world: World) -> ChangesAnyway:
     )
 
 
-def moved_forerunners(world: World) -> Iterator[tuple[str, Pod]]:
+def moved_predecessors(world: World) -> Iterator[tuple[str, Pod]]:
     """The pods to which something happened, with their uids. A chain of recreated pods is its first pod."""
     replaced, seen = world.api.successors.replaced, set[str]()
     for uid in world.recorder.moved_uids():

@@ -92,10 +92,9 @@ class CurveTask(Struct, frozen=True):
     def runner(self) -> SpanRunner:
         return CurveRunner(self)
 
-    @property
     def digest(self) -> str:
         """The same for the same input under the same options and policies."""
-        found = sha256(self.cluster.digest.encode())
+        found = sha256(self.cluster.digest().encode())
         for workload in (self.spec.workloads or ("",)) if self.trace else ():
             trace = trace_source(with_words(self.trace, **({"workload": workload} if workload else {})))
             for path in (trace.nodes, trace.pods):
@@ -310,7 +309,7 @@ def about_curves(task: CurveTask) -> dict[str, Any]:
         "apiVersion": API_VERSION,
         "kind": "CurveRows",
         "ksched": __version__,
-        "cluster": task.digest,
+        "cluster": task.digest(),
         "resources": list(spec.resources),
         "policies": [name for name, _ in spec.policies],
         "workloads": list(spec.workloads),

@@ -62,7 +62,7 @@ def about_rows(task: SweepTask) -> dict[str, Any]:
         "apiVersion": API_VERSION,
         "kind": "SweepRows",
         "ksched": __version__,
-        "cluster": task.source.digest,
+        "cluster": task.source.digest(),
         "dimensions": dimensions_of(sweep),
         "expectations": [str(each) for each in sweep.expectations],
         "sample": sweep.sample,

@@ -29,7 +29,7 @@ PodResultWord = Literal["scheduled", "unschedulable", "lost", "deleted"]
 
 
 class SweptPod(Struct, frozen=True, array_like=True):
-    """A pod to which something happened, under the name that it or its first forerunner had."""
+    """A pod to which something happened, under the name that it or its first predecessor had."""
 
     pod: str
     result: PodResultWord

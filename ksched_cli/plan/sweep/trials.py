@@ -39,7 +39,7 @@ from ksched_cli.plan.drain.pods import (
     PendingPods,
     UnplacedReasons,
     last_version,
-    moved_forerunners,
+    moved_predecessors,
 )
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.run.each import DIED, SpanRunner, error_text
@@ -195,7 +195,7 @@ class SweptPods:
         waiting = sum(not pod.gated for pod in self._world.loop.queue) + refused
         preempted = {uid_of_pod(each.pod): each.pod for each in self._world.recorder.preempted}
         unplaced = self._resting.unplaced
-        roots = (each for each in moved_forerunners(self._world) if each[0] not in unplaced)
+        roots = (each for each in moved_predecessors(self._world) if each[0] not in unplaced)
         stories = (self._story(pod, reasons, preempted.get(uid)) for uid, pod in roots)
         found = sorted((each for each in stories if each is not None), key=lambda story: story.pod)
         return FoundPods(tuple(found), waiting)
@@ -492,7 +492,6 @@ class SweptCluster(Struct, frozen=True):
         kept = replace(kept, kube_version=version, config=as_document(options.config))
         return cls(kept, loaded, sweep, maker, source.autoscaler)
 
-    @property
     def digest(self) -> str:
         """The same for the same cluster under the same options."""
         found = sha256()

@@ -36,7 +36,7 @@ _ROUNDS = 30
 
 def cost_of(instance: Instance, buy: Purchase) -> Decimal:
     """What the autoscaler pays until the scheduler leaves nothing pending that it could help."""
-    source = instance.simulator()._current
+    source = instance.simulator()._current()
     trials = SizingTrials(source, Run(source).scheduler)
     survey = Surveyor(trials, catalog_of(dict(instance.catalog))).survey()
     trials.excused.update(survey.misfits)

@@ -30,7 +30,7 @@ SHAPES = catalog(shape("small", 10, "2", "8Gi"), shape("large", 40, "8", "32Gi")
 
 
 def survey(*pods: dict[str, Any]) -> tuple[SizingTrials, PackingProblem]:
-    source = load([*pods])._current
+    source = load([*pods])._current()
     shapes = read_shapes_of(SHAPES)
     assert shapes is not None
     trials = SizingTrials(source, Run(source).scheduler)

@@ -41,7 +41,7 @@ def cluster(seed: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("seed", [1, 3, 7, 12, 26])
 def test_a_forecast_leaves_over_what_the_scheduler_leaves_over(seed: int, version: str) -> None:
     options = RunOptions(objects=tuple(cluster(seed)), allow_empty=True, kube_version=version)
-    source = Simulator.of(options)._current
+    source = Simulator.of(options)._current()
     shapes = read_shapes_of(catalog(shape("s", 10, "4", "8Gi"), shape("t", 25, "8", "32Gi")))
     assert shapes is not None
     trials = SizingTrials(source, Run(source).scheduler)

@@ -438,7 +438,7 @@ def test_purchases_without_a_search_of_the_parts(
 
 def rooms(*pods: dict[str, Any]) -> tuple[Room, ...]:
     """The free places of a cluster with one node of 4 cpu."""
-    source = load([node("n", cpu="4", memory="8Gi", pods=9), *pods])._current
+    source = load([node("n", cpu="4", memory="8Gi", pods=9), *pods])._current()
     shapes = read_shapes_of(catalog(SMALL))
     assert shapes is not None
     return Surveyor(SizingTrials(source, Run(source).scheduler), shapes).survey().problem.rooms

@@ -30,7 +30,7 @@ def problem(pods: list[tuple[int, int]], shapes: list[tuple[int, int, int]]) -> 
     offers = catalog(
         *(shape(f"s{at}", price, str(cpu), f"{memory}Gi") for at, (price, cpu, memory) in enumerate(shapes))
     )
-    source = load(objects)._current
+    source = load(objects)._current()
     shapes_of = read_shapes_of(offers)
     assert shapes_of is not None
     return Surveyor(SizingTrials(source, Run(source).scheduler), shapes_of).survey().problem

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -330,12 +329,14 @@ class FixTrials:
         self.manifest: PodManifest | None = manifest_of_pod(self._subject.pod, self.store, situation.manifests)
         # The run without any change, beside the trials.
         self._copy: Copy[TrialResult] | None = None
+        self._unchanged: TrialResult | None = None
         self._begin()
 
-    @cached_property
     def unchanged(self) -> TrialResult:
-        """What the world comes to without any change."""
-        return self._run_unchanged() if self._copy is None else self._copy.result()
+        """What the world comes to without any change. It is run once."""
+        if self._unchanged is None:
+            self._unchanged = self._run_unchanged() if self._copy is None else self._copy.result()
+        return self._unchanged
 
     def _run_unchanged(self) -> TrialResult:
         with self._world.trial():
@@ -403,7 +404,7 @@ class FixTrials:
             found = self.run(proposal)
         if found is None or self._lands_elsewhere(found):
             return None
-        if self._evicts_own(found) and found.placed <= self.unchanged.placed:
+        if self._evicts_own(found) and found.placed <= self.unchanged().placed:
             return None
         if self._node:
             return self._fix(proposal, found) if found.accepts_node else None
@@ -430,7 +431,7 @@ class FixTrials:
     def _helps(self, found: TrialResult) -> bool:
         """Whether this pod and more pods of the workload than without the change have a node."""
         own = {pod.pod for pod in found.own if pod.node}
-        return found.world.settled and self._subject.key in own and found.placed > self.unchanged.placed
+        return found.world.settled and self._subject.key in own and found.placed > self.unchanged().placed
 
     def _evicts_own(self, found: TrialResult) -> bool:
         """Whether pods of the workload take the place of others of the workload."""
@@ -449,11 +450,11 @@ class FixTrials:
         return patched(text, "system", 0.1, add(system, "spec", "nodeSelector", OS))
 
     def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
-        unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
+        unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged().world.unplaced}
         named = {*found.preempted, *unplaced}
         workloads = {pod.pod: pod.workload for pod in found.world.final}
         # A rollout replaces the workload's own pods.
-        lost = {pod for pod in _lost(found.world) - _lost(self.unchanged.world) if workloads[pod] != self._workload}
+        lost = {pod for pod in _lost(found.world) - _lost(self.unchanged().world) if workloads[pod] != self._workload}
         source = self.changes.source
         return Fix(
             text=" and ".join(each.text for each in proposal.changes),
@@ -506,7 +507,7 @@ def find_fixes(situation: FixSituation, run: Run) -> Fixes:
     trials = FixTrials(situation, run)
     try:
         if not proposals:
-            why = _NONE_NEEDED if trials.unchanged.fits else source.why_fixed or _why_none(situation)
+            why = _NONE_NEEDED if trials.unchanged().fits else source.why_fixed or _why_none(situation)
             return Fixes(why_none=why, on=situation.node)
         return _first_of_each_kind(situation, proposals, trials)
     finally:
@@ -530,7 +531,7 @@ def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], 
         if fix is None or fix.promise.pods < fix.promise.of:
             failures[proposal.kinds] += 1
             partial += [(proposal, fix)] if fix is not None else []
-        elif trials.unchanged.fits and not situation.node:
+        elif trials.unchanged().fits and not situation.node:
             return Fixes(tried=tried, why_none=_NONE_NEEDED)
         else:
             working.append((proposal, trials.with_fewest_nodes(proposal, fix)))

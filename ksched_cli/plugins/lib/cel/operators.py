@@ -20,6 +20,7 @@ from ksched_cli.plugins.lib.cel.values import (
     CelType,
     DefaultingMap,
     Maybe,
+    NoSuchKeyError,
     cel_type_name,
     compare,
     equal,
@@ -191,7 +192,7 @@ def _look_up(container: Any, key: Any) -> Any:
             return container[found[0]]
         if isinstance(container, DefaultingMap):
             return {}
-        raise CelError(f"no such key: {_shown(key)}")
+        raise NoSuchKeyError(f"no such key: {_shown(key)}")
     if not isinstance(container, list):
         raise no_overload()
     if not is_number(key) or key != int(key):

@@ -1,4 +1,5 @@
-"""CEL source to a syntax tree: the grammar of the language, without a word about what anything means."""
+"""CEL source to a syntax tree: the grammar of the language as cel-go parses it, with the same limits of depth and the
+same texts of mistakes. What names and functions mean is in `operators.py` and `functions.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What CEL expressions work with: values, their equality and order, and the ways in which they fail."""
+"""The values of CEL expressions: their types, their equality and order, and the errors of an evaluation (cel-go's
+common/types, and the libraries for quantities and versions of apiserver's pkg/cel)."""
 
 from __future__ import annotations
 
@@ -22,6 +23,10 @@ class CelCompileError(ValueError):
 
 class CelError(ValueError):
     """An evaluation failed on a device. Logical operators may still have a result from the other operand."""
+
+
+class NoSuchKeyError(CelError):
+    """A map does not have the key that the expression reads."""
 
 
 class UInt(int):

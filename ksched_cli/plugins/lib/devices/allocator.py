@@ -296,7 +296,7 @@ class _Search:
         self.allocated = allocator.allocated
         self.row = row
         self.claims = claims
-        self.pools = allocator.inventory.pools.pools_of(row)
+        self.pools = allocator.inventory.pools().pools_of(row)
         self.deadline = deadline
         self.counters = ConsumedCounters(allocator.available_counters)
         self.requests: dict[tuple[int, int], list[_RequestData]] = {}
@@ -568,7 +568,7 @@ class _Search:
         return (
             self.inventory.selected(named.spec.selectors, home, device, f"class {named.metadata.name}")
             and self.inventory.selected(data.request.selectors, home, device, whose)
-            and (not home.spec.per_device_node_selection or self.inventory.pools.device_reaches(device, self.row))
+            and (not home.spec.per_device_node_selection or self.inventory.pools().device_reaches(device, self.row))
         )
 
     def _has_capacity(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:

@@ -29,7 +29,7 @@ from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.framework.handle import Handle
-from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
+from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError, NoSuchKeyError
 from ksched_cli.plugins.lib.devices.claims import (
     AllocatedState,
     AllocationError,
@@ -411,8 +411,8 @@ class Inventory:
         self._pools: PoolIndex | None = None
         self._matches: dict[tuple[str, int], bool | CelError] = {}
 
-    @property
     def pools(self) -> PoolIndex:
+        """The pools of all nodes. They are gathered again when slices, rules of taints or nodes have changed."""
         stamp = (self._cluster.catalog.version, self._cluster.structure)
         if self._pools is None or stamp != self._stamp:
             slices = list(self._cluster.catalog.all(ResourceSlice))
@@ -438,17 +438,17 @@ class Inventory:
                 raise AllocationError(f"{whose}: selector #{position}: CEL compile error: {problem}") from None
             except CelError as problem:
                 raise AllocationError(
-                    f"{whose}: selector #{position}{self._runtime_error(home, device, str(problem))}"
+                    f"{whose}: selector #{position}{self._runtime_error(home, device, problem)}"
                 ) from None
             if not matches:
                 return False
         return True
 
-    def _runtime_error(self, home: ResourceSlice, device: Device, problem: str) -> str:
+    def _runtime_error(self, home: ResourceSlice, device: Device, problem: CelError) -> str:
         """The end of the message about a selector that failed on this device (EnhanceRuntimeError)."""
         if not self.rules.errors_name_the_device:
             return f": CEL runtime error: {problem}"
-        hint = _NO_SUCH_KEY_HINT if "no such key:" in problem else ""
+        hint = _NO_SUCH_KEY_HINT if isinstance(problem, NoSuchKeyError) else ""
         return f" on device {'/'.join(device_id(home, device))}: CEL runtime error: {problem}{hint}"
 
     def _match(self, expression: str, driver: str, device: Device) -> bool:

@@ -284,7 +284,7 @@ class NodeResources:
     def _device(self, taken: TakenDevice) -> Device | None:
         """getDeviceFromManager, which ignores the driver. Of several slices with such a device the first by name counts
         here, and any in Go."""
-        pools = self._inventory.pools
+        pools = self._inventory.pools()
         if self._indexed is not pools:
             self._indexed, self._devices = pools, {}
             for home in pools.slices:
@@ -449,9 +449,9 @@ class ClaimMemory:
     def of(self, claims: Sequence[ResourceClaim]) -> dict[int, tuple[int, NodeAllocation | Status]]:
         """Known results for the claims, each with the value of `taken_from` at that time."""
         self.tracker.allocated()
-        if self._epoch != self.tracker.epoch or self._pools is not self.inventory.pools:
+        if self._epoch != self.tracker.epoch or self._pools is not self.inventory.pools():
             self._answers.clear()
-            self._epoch, self._pools = self.tracker.epoch, self.inventory.pools
+            self._epoch, self._pools = self.tracker.epoch, self.inventory.pools()
         wording = msgspec.json.encode([claim.spec for claim in claims])
         names = {name for claim in claims for name in _class_names(claim)}
         classes = [self.inventory.device_class(name) for name in sorted(names)]
@@ -538,7 +538,7 @@ class NodeSearch:
 
     def _answer(self, row: int, question: _Question) -> NodeAllocation | Status:
         """The result for the node. Nodes with the same pools share it, unless devices select their nodes."""
-        index = self._allocator.inventory.pools
+        index = self._allocator.inventory.pools()
         try:
             pools = index.pools_of(row)
         except AllocationError as problem:

@@ -147,15 +147,15 @@ def test_nodes_with_the_same_slices_share_their_pools() -> None:
 def test_the_inventory_follows_slices_and_nodes() -> None:
     cluster = Cluster(NODES)
     inventory = Inventory(cluster, Features())
-    assert inventory.pools.pools_of(0) == ()
+    assert inventory.pools().pools_of(0) == ()
     cluster.catalog.put(make_slice("s", devices("d"), nodeSelector=EAST))
-    first = inventory.pools
+    first = inventory.pools()
     assert len(first.pools_of(0)) == 1
     assert first.pools_of(1) == ()
     cluster.catalog.put(make_claim("claim"))
-    assert inventory.pools is first
+    assert inventory.pools() is first
     cluster.update_node(make_node("other").zone("east").obj())
-    assert len(inventory.pools.pools_of(1)) == 1
+    assert len(inventory.pools().pools_of(1)) == 1
 
 
 def test_incomplete_pools_are_passed_over() -> None:
@@ -170,7 +170,7 @@ def test_pools_follow_a_slice_that_changes_beside_one_that_stays() -> None:
     inventory = allocator.inventory
 
     def names() -> list[str]:
-        return [name for pool in inventory.pools.pools_of(0) for _, _, name in pool.device_ids]
+        return [name for pool in inventory.pools().pools_of(0) for _, _, name in pool.device_ids]
 
     assert names() == ["d0", "d1"]
     cluster.catalog.put(make_slice("s1", devices("new"), node="node", pool="p1"))
