@@ -1,4 +1,5 @@
-"""`rightsize`: how much the pods of a workload may request at most and still fit, and what their requests strand."""
+"""`rightsize`: how much the pods of a workload may request at most and still fit, and what their requests strand. Each
+limit is found by bisection, with the scheduler as judge. What the pods really use is unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.controlplane.store import Store, workload_name
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.results.outcomes import Stats
+from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import ShapeCatalog, catalog_of
@@ -70,7 +71,7 @@ class WorkloadRequests(Struct, frozen=True):
         return self.placed == self.pods
 
 
-class Rightsizing(Struct, frozen=True):
+class Rightsizing(Displayed, Struct, frozen=True):
     workloads: tuple[WorkloadRequests, ...]
     unit: str
     coverage: Mapping[str, Any]

@@ -11,6 +11,7 @@ import yaml
 
 from ksched_cli.cli.main import run
 from ksched_cli.config.load import configuration_schema
+from ksched_cli.framework.events import EVERY_EVENT
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import release
 from ksched_cli.wiring import scheduler_spec
@@ -146,6 +147,19 @@ def test_one_plugin_in_full(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_plugin_in_full(plugin: str, lines: list[str], ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
     assert ksched("plugins", plugin, code=0).out.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("plugin", "version"),
+    [
+        pytest.param("ServiceAffinity", "1.20", id="PreFilter and Filter"),
+        pytest.param("CheckNodeCondition", "1.16", id="a predicate"),
+    ],
+)
+def test_an_in_tree_plugin_that_rejects_pods_and_names_no_event(plugin: str, version: str, ksched: Ksched) -> None:
+    """kube-scheduler retries its pods at every event."""
+    shown = json.loads(ksched("plugins", plugin, "--kube-version", version, "-o", "json", code=0).out)
+    assert shown[0]["events"] == [str(each) for each in EVERY_EVENT]
 
 
 def test_the_arguments_of_a_plugin_are_in_their_order(ksched: Ksched) -> None:

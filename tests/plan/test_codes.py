@@ -17,7 +17,15 @@ from ksched_cli.controlplane.admission import chain
 from ksched_cli.engine.faults import EngineReasons
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin
 from ksched_cli.framework.reasons import Reason, ReasonKind, ReasonTable, free_text
-from ksched_cli.plan.reasons.codes import all_codes, code_of_admission, find_code, plugins_of_code
+from ksched_cli.plan.reasons.codes import (
+    INPUT_CODES,
+    POD_CODES,
+    ROLLOUT_CODES,
+    all_codes,
+    code_of_admission,
+    find_code,
+    plugins_of_code,
+)
 from ksched_cli.plan.reasons.rules import code_of
 from ksched_cli.plugins.in_tree import all_specs, spec_of
 from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
@@ -114,6 +122,9 @@ def test_every_admission_has_a_code() -> None:
 def test_codes_and_names_are_told_apart_and_complete() -> None:
     codes = all_codes()
     assert len({each.name for each in codes.values()}) == len(codes)
+    of_reasons = {code for kind in kinds() for code in (kind.code, kind.unresolvable_code) if code}
+    declared = {*of_reasons, *INPUT_CODES, *POD_CODES, *ROLLOUT_CODES}
+    assert len({each.code for each in declared}) == len(declared)
     for each in codes.values():
         assert re.fullmatch(r"KS[0-4]\d\d", each.code)
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", each.name)

@@ -164,12 +164,12 @@ def final(name: str, node: str, replaces: str = "") -> FinalPod:
     ("before", "after", "changes", "unchanged"),
     [
         pytest.param([final("a", "n")], [final("b", "m", "a"), final("c", "n", "a")], ["moved a@n -> b@m", "added  -> c@n"], 0, id="two successors"),
-        pytest.param([final("b", "n", "a"), final("c", "m", "a")], [final("d", "m", "a"), final("e", "m", "a"), final("f", "m", "a")], ["moved b@n -> d@m", "added  -> f@m"], 1, id="of a forerunner that is on neither side"),
+        pytest.param([final("b", "n", "a"), final("c", "m", "a")], [final("d", "m", "a"), final("e", "m", "a"), final("f", "m", "a")], ["moved b@n -> d@m", "added  -> f@m"], 1, id="of a predecessor that is on neither side"),
         pytest.param([final("a", "n")], [final("a", "n"), final("b", "m", "a"), final("c", "m", "a")], ["added  -> b@m", "added  -> c@m"], 1, id="of a pod that is still there"),
         pytest.param([final("a", "n")], [final("b", "m", "c"), final("c", "n", "b")], ["added  -> b@m"], 1, id="in a circle"),
     ],
 )  # fmt: skip
-def test_pods_with_one_forerunner(
+def test_pods_with_one_predecessor(
     before: list[FinalPod], after: list[FinalPod], changes: list[str], unchanged: int, tmp_path: Path
 ) -> None:
     """Each pod is in one pair at most: the first by name is the successor."""

@@ -1,8 +1,9 @@
-"""The extension points, the arguments and the events of plugins."""
+"""`plugins`: the extension points, the arguments and the events of the plugins of a minor, as their classes declare
+them. Nothing is listed here by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -39,23 +40,25 @@ def describe_plugins(name: str | None, spec: SchedulerSpec) -> PluginList:
 
 def _describe(name: str, spec: SchedulerSpec, weights: Mapping[str, int]) -> dict[str, Any]:
     plugin, origin = spec.registry[name], spec.registry.origin(name)
+    points = extension_points(plugin, spec.release)
     return {
         "name": name,
         "summary": plugin.summary or (vars(plugin).get("__doc__") or "").strip().partition("\n")[0],
         "default": name in weights,
         "weight": weights.get(name) or None,
-        "extensionPoints": list(extension_points(plugin, spec.release)),
+        "extensionPoints": list(points),
         "arguments": _arguments(plugin),
-        "events": _events(plugin, origin),
+        "events": _events(plugin, points, origin),
         "askedForEveryPod": is_asked_for_every_pod(plugin),
         "origin": origin,
     }
 
 
-def _events(plugin: type[Plugin], origin: str) -> list[str]:
-    """kube-scheduler retries a pod at every event where an out-of-tree plugin that rejected it names no event."""
-    own = origin != IN_TREE_ORIGIN
-    return [str(event) for event in plugin.events or (EVERY_EVENT if own else ())]
+def _events(plugin: type[Plugin], points: Collection[str], origin: str) -> list[str]:
+    """kube-scheduler retries a pod at every event where the plugin that rejected it names no event. An in-tree plugin
+    rejects pods at these points only."""
+    rejects = origin != IN_TREE_ORIGIN or "preFilter" in points or "filter" in points
+    return [str(event) for event in plugin.events or (EVERY_EVENT if rejects else ())]
 
 
 def _arguments(plugin: type[Plugin]) -> Any:

@@ -1,4 +1,5 @@
-"""How far the modelled scheduler agrees with the scheduler of the cluster. `Verification` is its own document."""
+"""How far the modelled scheduler agrees with the scheduler of the cluster: each compared pod, its agreement and the
+cause of a difference. `Verification` is its own document."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
+
+from ksched_cli.plan.results.outcomes import Displayed
 
 # The cause of a difference that nothing in the cluster explains.
 NOT_KNOWN = "not known"
@@ -57,7 +60,9 @@ class Checked(Struct, frozen=True, rename="camel", omit_defaults=True):
     assumed: str = ""
 
 
-class Verification(Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="kind", tag="Verification"):
+class Verification(
+    Displayed, Struct, frozen=True, rename="camel", omit_defaults=True, tag_field="kind", tag="Verification"
+):
     """How many of the compared pods agree. `order`: how many placements there are of each kind of order. `placements`
     in the order in which the pods were scheduled; `pending` those with a verdict of the scheduler on them; `left_out`
     pods that were not compared, counted by why."""

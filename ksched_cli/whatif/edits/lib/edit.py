@@ -18,8 +18,6 @@ from ksched_cli.whatif import edits
 from ksched_cli.whatif.edits.lib.arguments import EditMistake, some_name
 
 if TYPE_CHECKING:
-    from msgspec import Struct
-
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
