@@ -1,4 +1,5 @@
-"""This process: its memory, its cores, and whether it may be copied."""
+"""This process: its memory, its cores, and whether it may be copied. A figure that the system does not report is 0.
+Copies themselves are made in `plan/run/each.py`."""
 
 from __future__ import annotations
 

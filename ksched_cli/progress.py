@@ -1,4 +1,5 @@
-"""How far a command is. Loops that may take long report here; the command line listens and shows it."""
+"""How far a command is. Loops that may take long report here, in any layer; the command line listens and shows it.
+Without a listener nothing happens."""
 
 from __future__ import annotations
 

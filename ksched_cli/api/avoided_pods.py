@@ -1,4 +1,5 @@
-"""The annotation of a node that names controllers whose pods go elsewhere (GetAvoidPodsFromNodeAnnotations)."""
+"""The annotation of a node that names controllers whose pods should go elsewhere (GetAvoidPodsFromNodeAnnotations).
+Only minors with the plugin NodePreferAvoidPods read it."""
 
 from __future__ import annotations
 

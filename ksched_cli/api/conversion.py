@@ -1,4 +1,5 @@
-"""Converts plain values to typed ones. Every mistake is found, each with its path and in plain words."""
+"""Converts plain values to typed ones, as decoding of JSON in Go does. Every mistake is found, each with its path and
+in plain words. Whether a value of the right type is valid is checked in `api/validation/`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""resource.k8s.io/v1: claims, classes and slices of dynamic resource allocation; and who owns and who uses a
-ResourceClaim (component `resourceclaim`)."""
+"""resource.k8s.io/v1: claims, classes and slices of dynamic resource allocation, with the fields that scheduling reads;
+documents of older versions are converted. Also who owns and who uses a ResourceClaim (component `resourceclaim`)."""
 
 from __future__ import annotations
 

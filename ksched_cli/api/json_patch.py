@@ -1,4 +1,5 @@
-"""JSON patches on pods: `add`, `replace` and `remove` of RFC 6902, which is what fixes are written in."""
+"""JSON patches: `add`, `replace` and `remove` of RFC 6902 and the pointers of RFC 6901. Fixes are written in them. The
+operations `move`, `copy` and `test` are not supported."""
 
 from __future__ import annotations
 

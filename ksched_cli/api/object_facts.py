@@ -1,4 +1,5 @@
-"""Facts that several layers compute of one pod or node alone: keys, phases, times, full names, readiness."""
+"""Facts that several layers compute of one pod or node alone: keys, phases, times, full names, readiness
+(pkg/api/v1/pod and component-helpers). What depends on a minor or on other objects is not here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Persistent volumes, claims, classes, and the CSI objects about nodes."""
+"""Persistent volumes, claims, classes, and the CSI objects about nodes (core/v1 and storage.k8s.io/v1), with the fields
+that scheduling and the volume controllers read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Names for the numpy columns, and the small tables that give strings numbers."""
+"""Names for the numpy columns of the cluster, small tables that give strings numbers, and quick forms of a few numpy
+functions for the sizes that a cycle has. Nothing here knows pods or nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which pods belong together (backend/cache.podGroupState), and their PodGroup objects."""
+"""Which pods belong together (backend/cache.podGroupState), and their PodGroup objects. How a group is scheduled is in
+`engine/gang.py`, whether enough of it is there in `engine/quorum.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Changes noted since a mark, so that a world can be rolled back in time proportional to what has changed."""
+"""An undo log: changes noted since a mark, so that a world can be rolled back in time proportional to what has changed.
+It has no counterpart in Kubernetes. A class must take part: it is one of the logged ones below, or notes its
+changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What kube-scheduler checks in the arguments of its plugins (apis/config/validation/validation_pluginargs.go)."""
+"""What kube-scheduler checks in the arguments of its plugins (apis/config/validation/validation_pluginargs.go), in the
+words of the minor. The rest of a configuration is checked in `config/load.py`."""
 
 from __future__ import annotations
 

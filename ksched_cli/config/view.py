@@ -1,4 +1,5 @@
-"""The effective configuration as a document, after defaults; reading it again gives the same configuration."""
+"""The effective configuration as a document, after defaults, for `ksched config view`. To read the document gives the
+same configuration again. Comments and the order of a file are not kept."""
 
 from __future__ import annotations
 

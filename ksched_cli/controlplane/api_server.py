@@ -1,5 +1,5 @@
-"""The API server's part: admission, graceful deletion, the eviction subresource, watches, and
-statuses, which are not stored."""
+"""The API server: admission, graceful deletion, the eviction subresource, watches, and statuses, which are not stored
+(pkg/registry/core/pod and its storage). Requests come one after the other."""
 
 from __future__ import annotations
 

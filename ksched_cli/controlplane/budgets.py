@@ -1,4 +1,6 @@
-"""PodDisruptionBudgets: what the eviction API checks, and what the disruption controller writes."""
+"""PodDisruptionBudgets: what the eviction API checks (pkg/registry/core/pod/storage/eviction.go), and the status that
+the disruption controller writes (pkg/controller/disruption). The status is brought up to date without the delay that
+the controller has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Decisions that Kubernetes leaves to chance or to map order, and how to try the other outcomes."""
+"""Decisions that Kubernetes leaves to chance or to the order of a map in Go, and how to try the other outcomes. By
+default a run takes the first option and notes the draw; further runs take others."""
 
 from __future__ import annotations
 

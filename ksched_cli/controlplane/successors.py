@@ -1,4 +1,5 @@
-"""Which pod takes the place of which: a controller that loses a pod makes another one."""
+"""Which pod takes the place of which: a controller that loses a pod creates another one. Kubernetes has no such record.
+Results need it to name one pod before and after; no decision reads it."""
 
 from __future__ import annotations
 

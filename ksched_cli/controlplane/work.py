@@ -1,4 +1,5 @@
-"""The work queues of all controllers on one virtual clock."""
+"""The work queues of all controllers on one virtual clock (client-go's util/workqueue). There is one queue and one
+worker: keys are reconciled one after the other, and work itself takes no time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Scheduler.Run on a virtual clock: the next pod, its cycle, and what follows from that for queue and cache."""
+"""Scheduler.Run on a virtual clock: the next pod, its cycle, and what follows from that for queue and cache
+(scheduleOnePod and handleSchedulingFailure). Cycles are serial, and a binding is done when it begins."""
 
 from __future__ import annotations
 

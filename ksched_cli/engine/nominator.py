@@ -1,4 +1,5 @@
-"""Pods that wait for a place that preemption made for them (backend/queue.nominator)."""
+"""Pods that wait for a place that preemption made for them (backend/queue.nominator). Each nomination changes the
+journal of the cluster, so that results about the node are computed again."""
 
 from __future__ import annotations
 

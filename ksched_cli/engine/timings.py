@@ -1,4 +1,5 @@
-"""Where the time of a run goes: every call of every plugin, by extension point, and the cycles without one."""
+"""Where the time of a run goes, for --timings: every call of every plugin, by extension point, and the cycles without
+one. Without the option nothing is measured."""
 
 from __future__ import annotations
 

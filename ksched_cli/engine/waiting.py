@@ -1,4 +1,5 @@
-"""Pods that Permit plugins hold on the node they were assumed on (runtime.waitingPodsMap), on the virtual clock."""
+"""Pods that Permit plugins hold on the node they were assumed on (runtime.waitingPodsMap), on the virtual clock. They
+exist in a world only: a run with one cycle for each pod has no later moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Why a pod did not fit: every node's first failure, and the sentence kube-scheduler makes of it."""
+"""Why a pod did not fit: every node's first failure, and the sentence that kube-scheduler makes of it
+(fwk.NodeToStatus, framework.Diagnosis and FitError). Statuses are columns, so that 5,000 nodes with one reason cost as
+much as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Cluster events that may make a rejected pod schedulable (fwk.ClusterEvent)."""
+"""Cluster events that may make a rejected pod schedulable (fwk.ClusterEvent, fwk.ActionType), with the labels that
+kube-scheduler prints. Which event a change is, is decided in `engine/handlers.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the engine offers to plugins (fwk.Handle)."""
+"""What the engine offers to plugins (fwk.Handle): protocols, which `engine/` implements. A plugin imports no module of
+the engine."""
 
 from __future__ import annotations
 

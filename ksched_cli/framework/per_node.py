@@ -1,4 +1,5 @@
-"""For plugins that look at one node at a time: the simplest way to write one of your own."""
+"""For plugins that look at one node at a time: the simplest way to write one of your own, and the slowest, as Python
+runs once for each node. A plugin over columns implements `FilterPlugin` and `ScorePlugin` itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The nodes that a plugin evaluates."""
+"""The nodes that a plugin evaluates, as rows of the columns. kube-scheduler calls Filter and Score once for each node;
+here one call has all of them."""
 
 from __future__ import annotations
 

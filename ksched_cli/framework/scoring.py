@@ -1,4 +1,5 @@
-"""The range of a score, and how scores are normalised."""
+"""How scores are normalized (helper.DefaultNormalizeScore). The range of a score is that of the minor,
+`Release.max_node_score`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The result of a plugin for a pod (fwk.Status)."""
+"""The result of a plugin for a pod (fwk.Status and fwk.Code). Its reasons are values with parameters; the text that
+kube-scheduler prints is derived from them."""
 
 from __future__ import annotations
 

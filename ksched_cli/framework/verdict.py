@@ -1,4 +1,5 @@
-"""The result of a Filter plugin for many nodes at once."""
+"""The result of a Filter plugin for many nodes at once: a code and reasons for each row, as columns. It stands for the
+one fwk.Status a node that Filter of kube-scheduler returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The plugins that were removed after 1.18 or 1.22, and the predicates and priorities of 1.16."""
+"""The plugins that were removed after 1.18 or 1.22, and the predicates and priorities of 1.16 (the registries of
+algorithmprovider and of framework/plugins). The registry imports this module only for such a minor."""
 
 from __future__ import annotations
 

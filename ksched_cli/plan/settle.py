@@ -1,4 +1,5 @@
-"""`simulate --settle`: the world runs until nothing moves, and the last cycle of every pod is kept."""
+"""`simulate --settle`: the world runs until nothing moves, and the last cycle of every pod is kept. Draws that are left
+open are tried in several orders. `scenario` and `diff` use the same run."""
 
 from __future__ import annotations
 

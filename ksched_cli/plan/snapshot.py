@@ -1,4 +1,5 @@
-"""Takes a snapshot of any source, redacted or not."""
+"""`snapshot`: writes the objects of any source to one file, redacted or not. What is removed from a redacted one is
+decided in `sources/redaction/`."""
 
 from __future__ import annotations
 

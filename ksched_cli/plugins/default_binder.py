@@ -1,4 +1,5 @@
-"""DefaultBinder: takes the pod as bound (defaultbinder/default_binder.go). ksched never writes to a cluster."""
+"""DefaultBinder: takes the pod as bound (defaultbinder/default_binder.go). ksched never writes to a cluster, so that
+binding always succeeds."""
 
 from __future__ import annotations
 

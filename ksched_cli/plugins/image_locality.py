@@ -1,4 +1,5 @@
-"""ImageLocality: nodes that already hold the pod's images (imagelocality/image_locality.go)."""
+"""ImageLocality: scores nodes that already hold the pod's images (imagelocality/image_locality.go). It reads
+status.images of the nodes: the kubelet may list only a part of the images that a node holds. It rejects no node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The plugins that kube-scheduler brings along (plugins.NewInTreeRegistry), each from its room."""
+"""The plugins that kube-scheduler brings along (plugins.NewInTreeRegistry), each from its room. A room is found by its
+file: no list names it. Plugins of the legacy minors are imported only if such a minor asks for them."""
 
 from __future__ import annotations
 

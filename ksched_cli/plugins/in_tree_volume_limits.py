@@ -1,4 +1,5 @@
-"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits: how many disks of a cloud a node takes, up to 1.30."""
+"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits: how many disks of a cloud a node takes, up to 1.30
+(nodevolumelimits/non_csi.go). Volumes whose driver has moved to CSI count among the CSI volumes of the node instead."""
 
 from __future__ import annotations
 

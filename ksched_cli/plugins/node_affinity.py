@@ -1,6 +1,9 @@
-"""NodeAffinity: spec.nodeSelector, spec.affinity.nodeAffinity and the profile's addedAffinity (nodeaffinity).
+"""NodeAffinity: spec.nodeSelector, spec.affinity.nodeAffinity and the profile's addedAffinity
+(nodeaffinity/node_affinity.go).
 
-First the reasons and the texts and changes of `explain`, then the plugin."""
+First the reasons and the texts and changes of `explain`, then the plugin. How one requirement matches is in
+`api/selectors.py`.
+"""
 
 from __future__ import annotations
 

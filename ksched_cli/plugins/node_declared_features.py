@@ -1,4 +1,6 @@
-"""NodeDeclaredFeatures: features of the kubelet that a pod needs and a node has to declare."""
+"""NodeDeclaredFeatures: rejects nodes whose kubelet does not declare a feature that the pod needs
+(nodedeclaredfeatures/nodedeclaredfeatures.go). Only features that decide where a pod is placed are inferred from its
+spec; those about updates of running pods are not."""
 
 from __future__ import annotations
 

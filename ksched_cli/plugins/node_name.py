@@ -1,4 +1,5 @@
-"""NodeName: pods that name their node (nodename/node_name.go)."""
+"""NodeName: rejects all nodes but the one that spec.nodeName names (nodename/node_name.go). A node that the input does
+not have is no node of that name: every node is rejected then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""NodePorts: host ports that another pod of the node holds (nodeports/node_ports.go)."""
+"""NodePorts: rejects nodes where a pod holds a host port that the pod wants (nodeports/node_ports.go). Ports clash if
+protocol and number are equal and the addresses are equal or one of them stands for all. Which containers count differs
+between minors (`PodInfoRules`). Ports of processes outside of pods are unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""NodeResourcesBalancedAllocation: whether the pod evens out or unbalances what is used of cpu, memory, ..."""
+"""NodeResourcesBalancedAllocation: scores how even the use of cpu, memory and other resources is
+(noderesources/balanced_allocation.go). Each minor's formula is here: the difference of two shares up to 1.21, their
+standard deviation, and in newer minors what the pod changes of it. `plugins/lib/resource_scoring.py` measures the
+use."""
 
 from __future__ import annotations
 

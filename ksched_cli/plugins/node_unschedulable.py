@@ -1,4 +1,5 @@
-"""NodeUnschedulable: cordoned nodes (nodeunschedulable/node_unschedulable.go)."""
+"""NodeUnschedulable: rejects cordoned nodes (nodeunschedulable/node_unschedulable.go). It reads spec.unschedulable. The
+taint that the node lifecycle controller adds to a cordoned node is for another plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""PrioritySort: the queue's order (queuesort/priority_sort.go)."""
+"""PrioritySort: the order of the active queue, by priority (queuesort/priority_sort.go). The queue itself orders pods
+of equal priority by their time of arrival."""
 
 from __future__ import annotations
 

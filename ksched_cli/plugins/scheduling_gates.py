@@ -1,4 +1,5 @@
-"""SchedulingGates: a pod with gates is not scheduled (schedulinggates/scheduling_gates.go)."""
+"""SchedulingGates: keeps a pod out of the active queue while it has gates (schedulinggates/scheduling_gates.go). The
+controller that removes a gate is outside of Kubernetes: no run removes one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""VolumeRestrictions: disks that one pod at a time may write, and claims that one pod at a time may use
-(volumerestrictions/volume_restrictions.go)."""
+"""VolumeRestrictions: rejects nodes where another pod has mounted a disk that pods cannot share, and pods whose
+ReadWriteOncePod claim is in use (volumerestrictions/volume_restrictions.go). Only the disks of volumes written in pods
+are compared, not those behind claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""VolumeZone: volumes with labels of a zone or region (volumezone/volume_zone.go)."""
+"""VolumeZone: rejects nodes outside of the zones and regions that labels of a bound volume list
+(volumezone/volume_zone.go). Claims that wait for a node, and volumes with node affinity, are for another plugin."""
 
 from __future__ import annotations
 

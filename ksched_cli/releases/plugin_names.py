@@ -1,4 +1,5 @@
-"""The names of kube-scheduler's plugins, predicates and priorities, for configurations and lists of default plugins."""
+"""The names of kube-scheduler's plugins, predicates and priorities (framework/plugins/names), for configurations and
+lists of default plugins. Modules that only need a name import no room."""
 
 from __future__ import annotations
 

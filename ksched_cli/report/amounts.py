@@ -1,4 +1,5 @@
-"""Amounts of resources: exact for documents, short for people."""
+"""Amounts of resources as texts: exact for documents, short for people, rounded down for a manifest. Parsing of
+quantities is in `api/quantity.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Reads typed objects from files, JSON or YAML. All problems of all files are reported together."""
+"""Reads typed objects from files, JSON or YAML. All problems of all files are reported together, each with file, line
+and path. Objects of a dump are read as a cluster has them; manifests are checked as the API server checks new
+objects."""
 
 from __future__ import annotations
 

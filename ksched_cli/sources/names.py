@@ -1,4 +1,5 @@
-"""Finds names of nodes, namespaces and pods in a dump for completion. Files with mistakes are skipped in silence."""
+"""Finds names of nodes, namespaces and pods in a dump for completion. Files with mistakes are skipped without a
+message. A live cluster and stdin are never read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which workloads manifests have. Nothing is applied."""
+"""Which workloads manifests have, so that pytest can make a test of each. Nothing is applied, and no cluster is
+read."""
 
 from __future__ import annotations
 

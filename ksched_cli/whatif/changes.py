@@ -1,4 +1,5 @@
-"""What a run changes in the cluster before it begins: manifests and edits."""
+"""What a run changes in the cluster before it begins: manifests and edits, as writes to the API server of a control
+plane. Here the controllers react without a scheduler: new pods stay pending."""
 
 from __future__ import annotations
 

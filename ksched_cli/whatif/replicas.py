@@ -1,4 +1,5 @@
-"""Any number of pods of a manifest, one at a time: what `capacity` counts with."""
+"""Any number of pods of a manifest, one at a time: what `capacity` counts with. The controller of the workload and
+admission make each pod, as in a rollout; the copies share all but their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Schedulers with other rules that follow a world: they see every change of the world and place no pod."""
+"""Schedulers with other rules that follow a world: they see every change of the world and place no pod. `diff` asks
+them what the other minor or configuration would decide at the same moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rows for containers and their security contexts (validateContainerCommon of pkg/apis/core/validation)."""
+"""Rows for containers and their security contexts (validateContainerCommon of pkg/apis/core/validation). `checks.py`
+explains the form of a row; what compares containers with their pod is in `pods.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The errors of apimachinery's package field: the path of a field, and the API server's words."""
+"""The errors of apimachinery's package `field`: the path of a field, and the API server's words. An error also has the
+minors that report it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which fields the types of Kubernetes have, and safe access to the fields of a document."""
+"""Which fields the types of Kubernetes have, and safe access to the fields of a document. The fields are data
+(`known_fields.txt`, made of the API server's own description); types of custom resources are unknown."""
 
 from __future__ import annotations
 

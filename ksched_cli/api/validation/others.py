@@ -1,4 +1,6 @@
-"""Rows for services, budgets, quotas, classes, autoscalers, devices and other objects that the simulation reads."""
+"""Rows for services, budgets, quotas, classes, autoscalers, devices and other objects that the simulation reads (the
+Validate functions of pkg/apis and of PodSecurity). Kinds without rows are checked for names and types of fields
+only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rows for pod specs and pod templates (ValidatePodSpec of pkg/apis/core/validation)."""
+"""Rows for pod specs and pod templates (ValidatePodSpec of pkg/apis/core/validation). Rows of containers and volumes
+are in the modules of their names. Changes of an existing pod are compared in `controlplane/admission/updates.py`."""
 
 from __future__ import annotations
 

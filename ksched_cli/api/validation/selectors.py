@@ -1,4 +1,5 @@
-"""Rows for label selectors, node selectors, affinity, tolerations, taints and spread constraints."""
+"""Rows for label selectors, node selectors, affinity, tolerations, taints and spread constraints (apimachinery's
+metav1/validation and pkg/apis/core/validation)."""
 
 from __future__ import annotations
 

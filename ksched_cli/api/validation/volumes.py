@@ -1,4 +1,5 @@
-"""Rows for volumes of pods, persistent volumes, claims and storage classes."""
+"""Rows for volumes of pods, persistent volumes, claims and storage classes (pkg/apis/core/validation and
+pkg/apis/storage/validation). What a cloud or a CSI driver requires of its parameters is not checked."""
 
 from __future__ import annotations
 

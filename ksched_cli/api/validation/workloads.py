@@ -1,4 +1,5 @@
-"""Rows for workloads: selectors, strategies, numbers (pkg/apis/apps and pkg/apis/batch)."""
+"""Rows for workloads: selectors, strategies, numbers (ValidateDeployment and its like in pkg/apis/apps/validation and
+pkg/apis/batch/validation). Changes of an existing workload are compared in `controlplane/admission/updates.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Host ports of the pods on one node (pkg/scheduling/hostportusage.go)."""
+"""Host ports of the pods on one node (pkg/scheduling/hostportusage.go). It is Karpenter's own rule, which may differ
+from that of kube-scheduler: ports of init containers do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Taints and tolerations as Karpenter sees them (pkg/scheduling/taints.go)."""
+"""Taints and tolerations as Karpenter reads them (pkg/scheduling/taints.go). Unlike for kube-scheduler,
+PreferNoSchedule rejects a node until the preference is relaxed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The pods of a DaemonSet: the nodes that run one, and what the controller writes into it."""
+"""The pods of a DaemonSet: the nodes that run one, and what the controller writes into it (pkg/controller/daemon/util
+and NodeShouldRunDaemonPod). `daemonset.py` creates and deletes them."""
 
 from __future__ import annotations
 

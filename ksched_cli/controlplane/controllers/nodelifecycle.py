@@ -1,5 +1,6 @@
 """The controllers of nodes: a node's state becomes taints (pkg/controller/nodelifecycle), and NoExecute taints with
-tolerationSeconds evict pods (pkg/controller/tainteviction)."""
+tolerationSeconds evict pods (pkg/controller/tainteviction). No node fails in the course of a run: conditions are those
+of the input, of edits and of new nodes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The ReplicaSet and ReplicationController controllers (pkg/controller/replicaset), and which pods they give up first
-(controller.ActivePodsWithRanks)."""
+(controller.ActivePodsWithRanks). Watches are never late, so that there are no expectations to wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The StatefulSet controller (pkg/controller/statefulset)."""
+"""The StatefulSet controller (pkg/controller/statefulset): ordinals, revisions, claims, partitions and maxUnavailable.
+The minor's rules come from `ControllerRules`. A set whose first pods are done is reconciled from its first other pod
+on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What-if inside a cycle: pods leave, the filters run, everything is put back (preemption's dry run)."""
+"""What-if inside a cycle: pods leave, the filters run, everything is put back (preemption's dry run,
+RunFilterPluginsWithNominatedPods). It changes the cache only; a trial of a whole world is `World.trial`."""
 
 from __future__ import annotations
 

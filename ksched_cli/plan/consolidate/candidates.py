@@ -1,4 +1,5 @@
-"""Which nodes may be removed, in which order they are tried, and what the cluster costs."""
+"""Which nodes may be removed, in which order they are tried, and what the cluster costs at least (a linear program that
+cuts nodes and pods into pieces). Whether a node can really go is decided by a drain in `consolidate.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The meaning of reason codes."""
+"""`explain-code`: the meaning of reason codes, and hints at codes that may have been meant. The codes themselves are
+declared in the rooms of plugins and in `plan/reasons/codes.py`."""
 
 from __future__ import annotations
 

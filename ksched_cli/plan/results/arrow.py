@@ -1,4 +1,5 @@
-"""Results as columns for notebooks (pyarrow, an optional dependency). The only importer of `pyarrow`."""
+"""Results as columns for notebooks (pyarrow, an optional dependency): one table of pods, one of pods and nodes, and the
+rows of a sweep. The only importer of `pyarrow`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Refuses an input with which a command would have nothing to do: a result about nothing is no success."""
+"""Refuses an input with which a command would have nothing to do: a result about nothing is no success. `--allow-empty`
+permits some of it."""
 
 from __future__ import annotations
 

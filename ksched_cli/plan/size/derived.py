@@ -1,4 +1,5 @@
-"""Catalogs made of what a cluster shows: its nodes by instance type, and the node groups of its autoscalers."""
+"""Catalogs made of what a cluster shows: its nodes by instance type, and the node groups of its autoscalers. Prices are
+given by the user or by the data of a cloud; a shape that no node shows is unknown."""
 
 from __future__ import annotations
 

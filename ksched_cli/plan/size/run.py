@@ -1,4 +1,5 @@
-"""`size`: the cheapest nodes to add so that the scheduler places every pending pod."""
+"""`size`: the cheapest nodes to add so that the scheduler places every pending pod. `search.py` proposes sets of nodes,
+the scheduler accepts or rejects each; here the result is put together. Running pods stay where they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""HiGHS, the solver of linear and mixed-integer programs. The only importer of `highspy`, an optional dependency."""
+"""HiGHS, the solver of linear and mixed-integer programs, behind the few calls that `size` and `consolidate` need. The
+only importer of `highspy`, an optional dependency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the room of a plugin declares in one place, and which pods on a node keep another pod away."""
+"""What the room of a plugin declares in one place (`Spec`), and helpers for the figures of a rejection that several
+rooms share. The registry, `explain` and the table of codes read the declarations."""
 
 from __future__ import annotations
 

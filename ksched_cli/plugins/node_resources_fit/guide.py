@@ -1,4 +1,5 @@
-"""Why NodeResourcesFit rejects a node, in words, and what may end it: lower requests, container by container."""
+"""Why NodeResourcesFit rejects a node, in words, and what may end it: lower requests, container by container. A
+proposal is only a candidate: `plan/reasons/fixes/` tries it before anything is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Soft spread constraints: what the domains of a node add to its score."""
+"""Soft spread constraints (ScheduleAnyway): what the domains of a node add to its score, and how scores are normalized
+(podtopologyspread/scoring.go). Hard constraints are in the module of the room."""
 
 from __future__ import annotations
 

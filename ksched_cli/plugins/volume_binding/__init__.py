@@ -1,5 +1,6 @@
-"""VolumeBinding: claims that are bound elsewhere, and volumes for the claims that wait for a node
-(volumebinding/volume_binding.go)."""
+"""VolumeBinding: claims that are bound to volumes elsewhere, and volumes for the claims that wait for a node
+(volumebinding/volume_binding.go). `placement.py` finds the volumes (volumebinding/binder.go). A provisioner that makes
+a volume never fails."""
 
 from __future__ import annotations
 

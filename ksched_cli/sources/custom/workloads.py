@@ -1,4 +1,5 @@
-"""Makes the workloads that stand for a custom resource."""
+"""Makes the workloads that stand for a custom resource, by the table in `kinds.py` or by --pod-template. What the
+operator of the resource does beyond creating pods is not modelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Follows the changes of a live cluster, also after restarts of the API server and of a watch."""
+"""Follows the changes of a live cluster, also after restarts of the API server and of a watch (client-go's Reflector).
+One thread follows one kind; `ClusterMirror` has what is known."""
 
 from __future__ import annotations
 

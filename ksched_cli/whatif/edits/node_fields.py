@@ -1,4 +1,5 @@
-"""Edits of a node's fields as kubectl makes them: `--uncordon`, `--cordon`, `--drain`, `--label`, `--taint`."""
+"""Edits of a node's fields as kubectl makes them: `--uncordon`, `--cordon`, `--drain`, `--label`, `--taint`.
+`lib/edit.py` describes a declaration. The command `ksched drain` has its own steps in `plan/drain/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Edits of which nodes there are: `--add-node`, `--clone-node`, `--remove-node`."""
+"""Edits of which nodes there are: `--add-node`, `--clone-node`, `--remove-node`. `lib/edit.py` describes a declaration.
+A new node has no pods but those of DaemonSets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Edits of workloads and other objects: `--scale`, `--hpa`, `--delete`."""
+"""Edits of workloads and other objects: `--scale`, `--hpa`, `--delete`. `lib/edit.py` describes a declaration. The
+controllers create and delete the pods."""
 
 from __future__ import annotations
 

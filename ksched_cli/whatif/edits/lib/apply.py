@@ -1,4 +1,5 @@
-"""Makes edits in a control plane, after the contradictions between them are found."""
+"""Makes edits in a control plane, after the contradictions between them are found. Edits are made in the order of their
+declarations, in whichever order they are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The methods of `Simulator` that make edits. Type checkers read them from `methods.pyi`, which is generated."""
+"""The methods of `Simulator` that make edits, one for each declaration. Type checkers read them from `methods.pyi`,
+which is generated; a test compares both."""
 
 from __future__ import annotations
 

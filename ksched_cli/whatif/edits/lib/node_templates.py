@@ -1,4 +1,5 @@
-"""Templates of new nodes: a Node in a file, or words such as cpu=4,memory=16Gi,zone=a."""
+"""Templates of new nodes: a Node in a file, or words such as cpu=4,memory=16Gi,zone=a. A node of words has no taints,
+and of labels only those of every kubelet beside the words: what a cloud would add is not guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Objects by the names that people give them, KIND/NAME as kubectl accepts it, and the pods of workloads."""
+"""Objects by the names that people give them, KIND/NAME as kubectl accepts it, and the pods of workloads. A name that
+several namespaces have must be given with its namespace, unless the namespace of the command has it."""
 
 from __future__ import annotations
 
