@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.running import Ksched
 
 WEB = """\
@@ -64,3 +64,19 @@ def test_a_pod_with_a_node_is_left_to_no_scheduler(command: str, here: Path, ksc
     write_list(here / "pod.json", make_pod("bound").scheduler("mine").on("n1").doc())
     printed = ksched(command, "--from", "cluster.json", "-f", "pod.json", code=0)
     assert "nothing to place" not in printed.out + printed.err
+
+
+@pytest.mark.parametrize(
+    ("pod", "code"),
+    [
+        pytest.param(make_pod("p"), 0, id="a pending pod"),
+        pytest.param(make_pod("p").on("n1"), 2, id="a running pod"),
+        pytest.param(make_pod("p").phase("Failed"), 2, id="a failed pod that never had a node"),
+    ],
+)
+def test_pending_pods_of_the_cluster_are_placed_nevertheless(
+    pod: PodBuilder, code: int, here: Path, ksched: Ksched
+) -> None:
+    (here / "web.yaml").write_text(OTHER)
+    write_list(here / "cluster.json", make_node("n1").allocatable(cpu=4, pods=20).doc(), pod.doc())
+    assert (PROBLEM in ksched("simulate", "--from", "cluster.json", "-f", "web.yaml", code=code).err) == (code == 2)

@@ -596,16 +596,18 @@ def test_a_drain_waits_for_a_kubelet_that_does_not_report(
 
 
 @pytest.mark.parametrize(
-    ("timeout", "outcome"),
+    ("seconds", "timeout", "outcome"),
     [
-        pytest.param(90.0, "blocked", id="as long as kubectl would wait for it still"),
-        pytest.param(91.1, "safe", id="one moment longer"),
+        pytest.param(60, 90.0, "blocked", id="as long as kubectl would wait for it still"),
+        pytest.param(60, 91.1, "safe", id="one moment longer"),
+        pytest.param(1, 32.1, "safe", id="after a second"),
+        pytest.param(0, 400.0, "blocked", id="never"),
     ],
 )
-def test_a_pod_is_skipped_once_it_should_be_gone_since_longer(timeout: float, outcome: str) -> None:
-    """30 s of grace, and more than 60 s: kubectl cuts off the fractions of a second that it compares."""
+def test_a_pod_is_skipped_once_it_should_be_gone_since_longer(seconds: int, timeout: float, outcome: str) -> None:
+    """30 s of grace, and more than these seconds: kubectl cuts off the fractions of a second that it compares."""
     pod = tolerant(owned("x").spec(terminationGracePeriodSeconds=30).on("lost"), None)
-    flags = msgspec.structs.replace(ALL, timeout=timeout, **SKIP)
+    flags = msgspec.structs.replace(ALL, timeout=timeout, skip_wait_for_delete_timeout=seconds)
     drain = run(loaded_of(A, lost(), pod), "lost", flags=flags)
     assert drain.outcome == outcome
 

@@ -160,6 +160,27 @@ def test_explain_gives_the_numbers() -> None:
     assert detail == {"cpu": {**figures, "heldBy": held}}
 
 
+@pytest.mark.parametrize(
+    ("allocatable", "requests", "free"),
+    [
+        pytest.param({"pods": 1}, {"cpu": "1"}, {"pods": 0}, id="as many pods as the node takes"),
+        pytest.param({"pods": 2}, {"cpu": "4", "memory": "8Gi"}, {"cpu": 3000}, id="room for one more pod"),
+        pytest.param({}, {"example_com__gpu": 1}, {}, id="a resource of devices that the node does not publish"),
+        pytest.param(
+            {"example_com__gpu": 1}, {"example_com__gpu": 2}, {"example.com/gpu": 1}, id="one that the node publishes"
+        ),
+    ],
+)
+def test_explain_names_what_a_node_lacks(allocatable: Any, requests: Any, free: dict[str, int]) -> None:
+    """Devices stand behind the resource; on nodes that publish it themselves it is counted as others are."""
+    running = [make_pod("r").requests(cpu="1").on("n").obj()]
+    objects = [make_class("gpu", extendedResourceName="example.com/gpu")]
+    asking = make_pod().requests(**requests).obj()
+    made = make_bench(NodeResourcesFit, [node(**allocatable)], asking, running, objects=objects)
+    detail = made.plugin.explain(made.state(), made.pod, made.nodes(), 0)
+    assert {resource: numbers["free"] for resource, numbers in detail.items()} == free
+
+
 def test_explain_names_the_largest_holders_and_counts_the_others() -> None:
     running = [make_pod(f"r{index}").requests(cpu=f"{index}00m").on("n").obj() for index in range(1, 8)]
     made = make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="2").obj(), running)
