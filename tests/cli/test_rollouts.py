@@ -12,6 +12,7 @@ from ksched_cli import Simulator
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from tests.builders import make_node, write_list
+from tests.plan.size.cases import catalog, shape
 from tests.running import Ksched
 
 NODES = [make_node("a").label(pool="a").doc(), make_node("b").label(pool="b").doc()]
@@ -57,11 +58,13 @@ def files(tmp_path: Path, kind: str, manifest: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-@pytest.mark.parametrize("command", [["simulate"], ["drain", "b"]])
+@pytest.mark.parametrize("command", [["simulate"], ["drain", "b"], ["consolidate"], ["size", "--catalog", "shapes.json"]])
 def test_commands_without_a_world_refuse_the_manifest(
-    command: list[str], kind: str, tmp_path: Path, ksched: Ksched
+    command: list[str], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
 ) -> None:
     """`simulate -f` placed the first surge pod and ended with exit code 0."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shapes.json").write_text(json.dumps(catalog(shape("s", 1))))
     arguments = files(tmp_path, kind, workload(kind, "b", replicas=1))
     said = ksched(*command, *arguments, code=2).err
     assert f"m.json:1: {kind} default/w: spec.template: the manifest changes the template of running pods" in said

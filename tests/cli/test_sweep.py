@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_pod, make_workload, write_list
 from tests.cli.transcripts import DEMO, ROOT, same_as_golden
 from tests.running import Ksched
 
@@ -294,6 +294,16 @@ def test_a_range_of_replicas_has_a_table(capsys: pytest.CaptureFixture[str]) -> 
     eks = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
     assert run(["sweep", "--from", eks, "-n", "shop", "--scale", "deployment/web=1..3"]) == 1
     assert "deployment/web=3" in capsys.readouterr().out
+
+
+def test_a_name_without_a_namespace_is_one_of_the_chosen_namespace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two workloads have this name."""
+    webs = [make_workload("Deployment", "web", metadata={"namespace": each}, replicas=0) for each in ("shop", "test")]
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc(), *webs)
+    words = ["--from", cluster, "-n", "test", "--scale", "deploy/web=1..3", "-o", "json"]
+    assert json.loads(shown(words, capsys, 0))["variants"] == 3
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,10 @@ def node(
     return document
 
 
+def with_uid(uid: str, pod: Document) -> Document:
+    return {**pod, "metadata": {**pod["metadata"], "uid": uid}}
+
+
 def placements(found: Verification) -> list[tuple[str, str, str | None]]:
     return [(each.pod.removeprefix("default/"), each.agreement.value, each.order) for each in found.placements]
 
@@ -317,6 +321,21 @@ def replica_set(name: str, created: int, replicas: int, kind: str = "Deployment"
             [bound_event("gone", "large", at(0.5)), bound_event("also", "small", at(0.75))],
             "pods that were bound before are gone: default/also on small and 1 more",
             id="events of several pods that are gone",
+        ),
+        pytest.param(
+            [bound("there", "large", 0, cpu="100m"), bound_event("there", "large", at(0.5))],
+            "not known",
+            id="an event of a pod that is there",
+        ),
+        pytest.param(
+            [with_uid("now", bound("there", "large", 0, cpu="100m")), bound_event("there", "large", at(0.5), uid="now")],
+            "not known",
+            id="an event of a pod that is there by its uid",
+        ),
+        pytest.param(
+            [with_uid("now", bound("there", "large", 1, cpu="100m")), bound_event("there", "small", at(0.5), uid="old")],
+            "pods that were bound before are gone: default/there on small",
+            id="an event of a pod that had the name before",
         ),
         pytest.param(
             [replica_set(name, at, 0) for at in (0, 9) for name in (f"web-{at}", f"api-{at}")],

@@ -136,11 +136,11 @@ class PartSearch:
 
 
 def _needed_resources(problem: PackingProblem) -> list[tuple[int, int]]:
-    """What new nodes must have of each resource at least, for the room of the cluster is not enough."""
+    """What new nodes must have of each resource at least. 0 or less: the room of the cluster is enough."""
     needed = problem.demand @ problem.requests
     for room in problem.rooms:
         needed = needed - room.count * np.array(room.free, dtype=np.int64)
-    return [(resource, wanted) for resource, wanted in enumerate(needed.tolist()) if wanted > 0]
+    return list(enumerate(needed.tolist()))
 
 
 _BEST, _HALF = 100, 50

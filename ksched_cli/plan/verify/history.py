@@ -251,7 +251,7 @@ def gather_evidence(
     history: History,
 ) -> Evidence:
     nodes = list(nodes)
-    known = {each.metadata.uid or pod_key(each) for each in pods} | {pod_key(each) for each in pods}
+    known = {each.metadata.uid for each in pods} | {pod_key(each) for each in pods}
     gone = (each for each in bindings if (each.uid or each.key) not in known)
     ready = {node.metadata.name: stamp for node in nodes if (stamp := _ready_since(node))}
     created = {node.metadata.name: node.metadata.creation_timestamp or "" for node in nodes}

@@ -268,11 +268,19 @@ def test_a_search_of_a_part_that_runs_out_of_time_is_cut(listed: int) -> None:
     assert ([*search.cheaper(time.perf_counter() - 1)], search.cut) == ([], True)
 
 
-@pytest.mark.parametrize(("nodes", "found"), [(1, []), (2, [{0: 2}])], ids=["one node", "two nodes"])
-def test_so_many_nodes_are_exchanged_at_most(nodes: int, found: list[dict[int, int]]) -> None:
-    """A large node for two small ones."""
+@pytest.mark.parametrize(
+    ("nodes", "combinations", "found"),
+    [
+        pytest.param(1, 99, [], id="one node"),
+        pytest.param(2, 6, [{0: 2}], id="two nodes"),
+        pytest.param(2, 5, [], id="too many combinations of two nodes"),
+        pytest.param(2, 1, [], id="more combinations of one node than are allowed"),
+    ],
+)
+def test_so_many_nodes_are_exchanged_at_most(nodes: int, combinations: int, found: list[dict[int, int]]) -> None:
+    """A large node for two small ones: none, one or two of two shapes are six combinations."""
     (part,) = components(packing([(2, 1, 1)], [(10, 1, 1), (40, 4, 4)]))
-    settings = SearchSettings(listed_sets=0, exchanged_nodes=nodes, vain_exchanges=300)
+    settings = SearchSettings(listed_sets=0, exchanged_nodes=nodes, combinations=combinations, vain_exchanges=300)
     assert [*PartSearch(part, {1: 1}, 0, settings).cheaper(time.perf_counter() + 20)] == found
 
 
@@ -336,6 +344,7 @@ def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
         pytest.param("8", 2, "large", id="the only one"),
         pytest.param("1500m", 5, "large", id="most pods for its price"),
         pytest.param("1", 1, "small", id="the cheaper one"),
+        pytest.param("1", 3, "small", id="fewer pods for less money"),
     ],
 )
 @pytest.mark.parametrize("tried", [1, 4], ids=["the forecast chooses", "the scheduler chooses"])
