@@ -58,7 +58,9 @@ def files(tmp_path: Path, kind: str, manifest: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-@pytest.mark.parametrize("command", [["simulate"], ["drain", "b"], ["consolidate"], ["size", "--catalog", "shapes.json"]])
+@pytest.mark.parametrize(
+    "command", [["simulate"], ["drain", "b"], ["consolidate"], ["size", "--catalog", "shapes.json"]]
+)
 def test_commands_without_a_world_refuse_the_manifest(
     command: list[str], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
 ) -> None:

@@ -276,7 +276,9 @@ def test_the_curve_counts_parts_of_gpus_and_names_what_is_of_no_use() -> None:
     assert (curve.capacity, curve.arrived, curve.allocated, curve.failed) == (2000, 105, 70, 1)
     assert {reason: shares[-1] for reason, shares in curve.unusable_at.items()} == {"lack of GPU": 30}
     assert {reason: shares[0] for reason, shares in curve.unusable_at.items()} == {"lack of GPU": 0}
-    with pytest.raises(UsageError, match=r"\(they have cpu, memory, alibabacloud.com/gpu-count, alibabacloud.com/gpu-milli\)"):
+    with pytest.raises(
+        UsageError, match=r"\(they have cpu, memory, alibabacloud.com/gpu-count, alibabacloud.com/gpu-milli\)"
+    ):
         Simulator.load(*objects, config=config, plugins=plugins).simulate(curve=["example.com/none"])
 
 

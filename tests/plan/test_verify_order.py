@@ -225,6 +225,21 @@ def test_a_node_without_pods_that_changed_later_is_left_out_and_that_is_shown(
 
 
 @pytest.mark.parametrize(
+    ("version", "agreement"),
+    [
+        pytest.param("4", Agreement.SAME, id="after the first pod was written"),
+        pytest.param("3", Agreement.OTHER_NODE, id="before both were written"),
+    ],
+)
+def test_a_node_that_changed_after_one_of_two_pods_may_have_been_late(
+    version: str, agreement: Agreement, verified: Verify
+) -> None:
+    pods = [bound("a", "small", version="9"), bound("b", "small", version="3")]
+    found = verified(SMALL, node("empty", "64", version=version), *pods)
+    assert {each.agreement for each in found.placements} == {agreement}
+
+
+@pytest.mark.parametrize(
     ("empty", "agreement"),
     [
         pytest.param(8, Agreement.SAME, id="as many as are assumed to be late"),
@@ -328,12 +343,18 @@ def replica_set(name: str, created: int, replicas: int, kind: str = "Deployment"
             id="an event of a pod that is there",
         ),
         pytest.param(
-            [with_uid("now", bound("there", "large", 0, cpu="100m")), bound_event("there", "large", at(0.5), uid="now")],
+            [
+                with_uid("now", bound("there", "large", 0, cpu="100m")),
+                bound_event("there", "large", at(0.5), uid="now"),
+            ],
             "not known",
             id="an event of a pod that is there by its uid",
         ),
         pytest.param(
-            [with_uid("now", bound("there", "large", 1, cpu="100m")), bound_event("there", "small", at(0.5), uid="old")],
+            [
+                with_uid("now", bound("there", "large", 1, cpu="100m")),
+                bound_event("there", "small", at(0.5), uid="old"),
+            ],
             "pods that were bound before are gone: default/there on small",
             id="an event of a pod that had the name before",
         ),

@@ -31,8 +31,9 @@ class UnplacedReasons:
 
     def __call__(self, decision: Decision) -> None:
         if decision.row is None:
-            by_filters = decision.diagnosis is not None and decision.result != "error" and not len(decision.feasible)
-            filters = decision.diagnosis.filter_message() if by_filters and decision.diagnosis else ""
+            diagnosis, filters = decision.diagnosis, ""
+            if diagnosis is not None and decision.result != "error" and not len(decision.feasible):
+                filters = diagnosis.filter_message()
             self.of[decision.pod.uid] = filters or decision.message
 
 

@@ -204,12 +204,12 @@ def _part(problem: PackingProblem, members: list[int]) -> Part:
 def payable(least: int, prices: Iterable[int]) -> int:
     """The least sum of these prices, each taken as often as one likes, that is no less than so much."""
     own = sorted({price for price in prices if price})
-    if least <= 0 or not own or least > _COUNTED:
-        return max(least, 0)
+    if not own or least > _COUNTED:
+        return least
     reach = np.zeros(least + own[0], dtype=bool)
     reach[0] = True
     for price in own:
         for start in range(price, len(reach), price):
             reach[start : start + price] |= reach[start - price : min(start, len(reach) - price)][: len(reach) - start]
-    above = np.nonzero(reach[least:])[0]
-    return least + int(above[0]) if len(above) else least
+    # A multiple of the lowest price is among them.
+    return least + int(reach[least:].argmax())

@@ -97,6 +97,27 @@ def test_nodes_of(
     assert GreedyBuyer(made).first_fit(made.demand) == nodes
 
 
+THREE_SIZES = packing([(1, 5, 5), (1, 6, 1), (1, 1, 8)], [(10, 8, 8), (30, 16, 16)])
+
+
+def test_pods_are_put_on_a_node_in_several_orders() -> None:
+    """By what each costs alone, by its largest share of a node, and by cpu."""
+    buyer = GreedyBuyer(THREE_SIZES)
+    assert buyer.worths == [10, 10, 10]
+    assert [each.tolist() for each in buyer.orders] == [[0, 1, 2], [2, 1, 0], [1, 0, 2]]
+
+
+def test_first_fit_begins_with_the_largest_shares() -> None:
+    made = packing([(1, 5, 5), (1, 6, 1), (1, 1, 8)], [(10, 8, 8)])
+    assert GreedyBuyer(made).first_fit(made.demand) == [(0, (0, 0, 1)), (0, (0, 1, 0)), (0, (1, 0, 0))]
+
+
+def test_a_purchase_fills_each_node_up_to_every_resource() -> None:
+    """A unit of memory for each pod, of which a node has three."""
+    made = packing([(1, 2, 1), (3, 1, 1)], [(5, 9, 3)])
+    assert GreedyBuyer(made).buy(made.demand) == [(0, (1, 2)), (0, (0, 1))]
+
+
 @pytest.mark.parametrize(
     ("limits", "nodes"),
     [

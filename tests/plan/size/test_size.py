@@ -231,6 +231,15 @@ def test_pods_that_may_not_share_a_zone(greedy: bool) -> None:
     assert bought(found) == {"m a": 1, "m b": 1}
 
 
+@pytest.mark.parametrize(
+    ("pods", "nodes"), [(2, {"m a": 1, "m b": 1}), (4, {"m a": 2, "m b": 1, "m c": 1})], ids=["two", "four"]
+)
+@methods
+def test_nodes_of_a_shape_take_its_zones_in_turn(pods: int, nodes: dict[str, int], greedy: bool) -> None:
+    objects = [apart(f"db-{at}", "kubernetes.io/hostname") for at in range(pods)]
+    assert bought(size(objects, shape("m", 1, zones=["a", "b", "c"]), greedy=greedy)) == nodes
+
+
 @methods
 def test_anti_affinity_that_no_purchase_satisfies(greedy: bool) -> None:
     found = size([apart(f"db-{at}", ZONE) for at in range(3)], shape("m", 1, zones=["a", "b"]), greedy=greedy)

@@ -58,6 +58,25 @@ def test_whole_nodes_cost_more_than_parts_of_nodes() -> None:
     assert bounds(made) == (147, 159, 159)
 
 
+@pytest.mark.parametrize(
+    ("least", "prices", "cost"),
+    [
+        (0, [3, 5], 0),
+        (1, [3, 5], 3),
+        (4, [5, 3], 5),
+        (7, [3, 5], 8),
+        (8, [3, 5, 0], 8),
+        (4, [0], 4),
+        (5_000_000, [7], 5_000_002),
+        (5_000_001, [7], 5_000_001),
+    ],
+    ids=str,
+)
+def test_the_least_sum_of_prices(least: int, prices: list[int], cost: int) -> None:
+    """Nodes without a price add nothing, and millions of grains are left as they are."""
+    assert payable(least, prices) == cost
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=9),
     st.lists(st.tuples(st.integers(5, 39), st.integers(1, 8), st.integers(1, 8)), max_size=2),
