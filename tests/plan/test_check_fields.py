@@ -33,9 +33,18 @@ THERE = {
             id="no node has the topology key of the first term",
         ),
         pytest.param(THERE, {"volumes": VOLUMES}, "spec.volumes[1]", id="the first claim is there"),
+        pytest.param(
+            THERE, {"nodeSelector": {"disk": "ssd", "gpu": "yes"}}, "spec.nodeSelector.disk", id="no node has a label"
+        ),
+        pytest.param(
+            THERE,
+            {"nodeSelector": {"kubernetes.io/hostname": "n0", "gpu": "yes"}},
+            "spec.nodeSelector.gpu",
+            id="a node has the first label",
+        ),
     ],
 )
-def test_the_second_of_two_decides(cluster: Any, spec: dict[str, Any], place: str, tmp_path: Path) -> None:
+def test_the_one_of_two_that_decides(cluster: Any, spec: dict[str, Any], place: str, tmp_path: Path) -> None:
     new = workload("Deployment", template(cpu="1", **spec), replicas=1)
     (own,) = checked(tmp_path, [*nodes("2"), cluster], new).workloads
     (found,) = own.findings
