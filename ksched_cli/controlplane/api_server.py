@@ -22,8 +22,8 @@ from ksched_cli.controlplane.admission.chain import ADMISSION_KINDS, Chain
 from ksched_cli.controlplane.admission.pods import admit_storage_class
 from ksched_cli.controlplane.admission.quantities import ADMITTED, Denial
 from ksched_cli.controlplane.budgets import Budgets
-from ksched_cli.controlplane.draws import Draws
-from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
+from ksched_cli.controlplane.draws import FIRST_CONTROLLER, Draws
+from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity, top_owner
 from ksched_cli.controlplane.successors import Successors
 from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.releases.minors import DEFAULT
@@ -152,6 +152,25 @@ class ApiServer(Logged):
     def timestamp(self) -> str:
         """Now, as objects have it."""
         return _stamp(int(self.now()))
+
+    def deletion_order(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """Pods that are deleted at one moment, in the order of this run: chance decides whose controller is the first
+        to make pods in their place. A DaemonSet competes with no other workload for its nodes."""
+        owners = ["" if self._has_own_nodes(pod) else "/".join(top_owner(self.store, pod)) for pod in pods]
+        names = list(dict.fromkeys(filter(None, owners)))
+        if len(names) < 2:
+            return pods
+        first = self.draws.at_once(FIRST_CONTROLLER, names)[0]
+        if first == names[0]:
+            return pods
+        numbers = sorted(range(len(pods)), key=lambda number: owners[number] != first)
+        return [pods[number] for number in numbers]
+
+    @staticmethod
+    def _has_own_nodes(pod: Pod) -> bool:
+        """Whether no controller makes another pod that other workloads' pods compete with."""
+        owner = owner_identity(pod)
+        return owner is None or owner[0] == "DaemonSet"
 
     # Requests
 

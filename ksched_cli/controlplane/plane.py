@@ -47,7 +47,9 @@ class Drainer(Worker):
         which no budget can refuse. `grace` takes the place of the pods' own grace periods."""
         self._deletes, self._grace = deletes, grace
         ordered = sorted(pods, key=self._turn)
-        for pod in ordered if deletes else self._drawn(ordered):
+        needing = next((at for at, pod in enumerate(ordered) if self._turn(pod)[0] and not deletes), len(ordered))
+        in_turn = [*self._api.deletion_order(ordered[:needing]), *self._api.deletion_order(ordered[needing:])]
+        for pod in in_turn if deletes else self._drawn(in_turn):
             identity = identity_of(pod)
             self._uids[identity] = uid_of_pod(pod)
             self._queue.add(self, identity)

@@ -179,6 +179,28 @@ def test_the_bounds_of_an_autoscaler(
     assert len(found["coverage"]["autoscalersNotModelled"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("seconds", "result", "findings"),
+    [
+        pytest.param(4, "fails", ["KS408"], id="for some seconds"),
+        pytest.param(None, "fits", [], id="for ever"),
+    ],
+)
+def test_pods_that_are_evicted_again_and_again(
+    seconds: int | None, result: str, findings: list[str], tmp_path: Path, ksched: Ksched
+) -> None:
+    """The only node has a NoExecute taint, which the pods tolerate."""
+    toleration = {"key": "bad", "operator": "Exists", "effect": "NoExecute"}
+    toleration |= {} if seconds is None else {"tolerationSeconds": seconds}
+    web = make_workload("Deployment", "web", replicas=1, pod={"tolerations": [toleration]})
+    node = make_node("n").allocatable(cpu="4", memory="8Gi", pods=200).taint("bad", "", "NoExecute").doc()
+    given = ["--from", write_list(tmp_path / "c.json", node), "-f", write_list(tmp_path / "m.json", web)]
+    found = json.loads(ksched("check", *given, "-o", "json", "--exit-zero").out)
+    assert [each["result"] for each in found["workloads"]] == [result]
+    assert [each["code"] for each in found["findings"]] == findings
+    assert all(re.search(r"the same happens to \S+ again every \d+ s", each["message"]) for each in found["findings"])
+
+
 def quota(pods: int) -> dict[str, Any]:
     hard = {"pods": str(pods)}
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}

@@ -163,3 +163,51 @@ def test_an_expectation_that_fails_on_the_timeline(cluster: str, tmp_path: Path,
     assert run(with_scenario(cluster, tmp_path, text)) == 4
     assert run([*with_scenario(cluster, tmp_path), "--max-cycles", "2"]) == 1
     assert "not as name" in ksched(*with_scenario(cluster, tmp_path), "-o", "name", code=2).err
+
+
+def budget(allowed: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "all", "namespace": "shop"},
+        "spec": {"selector": {}, "maxUnavailable": allowed},
+        "status": {
+            "disruptionsAllowed": allowed,
+            "currentHealthy": 2,
+            "desiredHealthy": 2 - allowed,
+            "expectedPods": 2,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "more", [[], [budget(1)], [budget(2)]], ids=["no budget", "a budget of one", "a budget of two"]
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["drain", "east-1"],
+        ["simulate", "--settle", "--drain", "east-1"],
+        ["simulate", "--settle", "--remove-node", "east-1"],
+        ["simulate", "--settle", "--taint", "east-1=gone:NoExecute"],
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_chance_decides_which_of_two_workloads_gets_the_place(
+    command: list[str], more: list[Any], tmp_path: Path, ksched: Ksched
+) -> None:
+    """Their pods leave one node at one moment, and another node has room for one of them, or for both."""
+    pods = [owned("a-1", "ReplicaSet", "1"), owned("b-1", "ReplicaSet", "1")]
+    for pod in pods:
+        pod["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    for cpu, ends in (("1", {"ReplicaSet/shop/a": True, "ReplicaSet/shop/b": True}), ("2", {})):
+        west = make_node("west-1").allocatable(cpu=cpu, memory="8Gi", pods="10").doc()
+        cluster = write_list(tmp_path / "c.json", CLUSTER[0], west, *pods, *more)
+        document = json.loads(ksched(*command, "--from", cluster, "-o", "json", "--exit-zero").out)
+        orders = document.get("orders") or {}
+        doubtful = {name: 0 < finished < orders["tried"] for name, finished in orders.get("workloads", {}).items()}
+        assert doubtful == ends
+        assert (
+            any(draw["what"] in ("first controller", "evictions granted") for draw in document.get("draws", ()))
+            or not ends
+        )

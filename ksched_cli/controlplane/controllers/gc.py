@@ -102,7 +102,7 @@ class PodGarbageCollector(Controller):
 
     def _force_delete(self, pods: Iterable[Pod], why: str) -> None:
         """markFailedAndDeletePod."""
-        for pod in pods:
+        for pod in self.api.deletion_order(list(pods)):
             self.api.disrupted.add(uid_of_pod(pod))
             if not is_terminal(pod):
                 pod = self.api.update(replace(pod, status=replace(pod.status, phase="Failed")))

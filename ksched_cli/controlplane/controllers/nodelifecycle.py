@@ -156,7 +156,8 @@ class TaintEvictionController(Controller):
         if node is None:
             return
         taints, now = no_execute(node), self.api.now()
-        for pod in self.store.pods_on(name):
+        pods = list(self.store.pods_on(name))
+        for pod in self.api.deletion_order(pods) if taints else pods:
             if taints:
                 self._process(pod, taints, max(self.tainted.get(name, now), _created(pod)))
             else:

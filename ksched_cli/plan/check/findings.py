@@ -198,6 +198,7 @@ class WorkloadCases:
         ]
         if not self.cases and not held_back and (self.state.old or self.state.missing):
             self.cases = self._stuck()
+        self.cases = self.cases or list(self._endless())
 
     # Pods without a node
 
@@ -319,6 +320,15 @@ class WorkloadCases:
         if unready:
             return [Case(all_codes()[ROLLOUT_WAITS], strategy, "not ready", of_pod=False, pods=unready)]
         return [Case(all_codes()[UNSETTLED], strategy, "its controller goes no further", of_pod=False)]
+
+    def _endless(self) -> Iterator[Case]:
+        """The pods have nodes now, and lose them again and again."""
+        ending = self._run.result
+        if not ending.oscillating:
+            return
+        lives = self._run.world.recorder.lives.values()
+        if any(is_of(each.pod, self.state.owners) and pod_key(each.pod) in ending.oscillating for each in lives):
+            yield Case(all_codes()[UNSETTLED], ("spec",), self._run.endless_text, of_pod=False)
 
     def _failed(self, pod: Pod) -> Case:
         """A pod that has failed stays as it is, also if it is applied again. The kubelet may have refused it."""

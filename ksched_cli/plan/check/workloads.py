@@ -43,8 +43,9 @@ from ksched_cli.controlplane.controllers.statefulset import (
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of, top_owner
 from ksched_cli.engine.decision import Decision
+from ksched_cli.errors import named
 from ksched_cli.framework.reasons import FieldPath
-from ksched_cli.plan.check.results import Losses, is_of
+from ksched_cli.plan.check.results import MOST_NAMED, Losses, is_of
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.sources.loaded import Loaded, Origin, resource_of, workload_label
 from ksched_cli.whatif.changes import Changes
@@ -398,8 +399,15 @@ class CheckRun:
         return self._changes.gaps(self.plane.store.others_as_loaded())
 
     def warnings(self) -> list[str]:
-        unsettled = [f"the cluster does not come to rest: {self.ending}"] if self.ending != "settled" else []
+        why = self.endless_text if self.result.oscillating else self.ending
+        unsettled = [f"the cluster does not come to rest: {why}"] if self.ending != "settled" else []
         return [*self.plane.warnings, *unsettled]
+
+    @property
+    def endless_text(self) -> str:
+        """That pods lose their nodes and come back for ever, with the seconds after which it all begins again."""
+        pods = self.result.oscillating
+        return f"the same happens to {named(pods, MOST_NAMED)} again every {self.result.period:g} s, without an end"
 
     def _finish_jobs(self) -> None:
         """Pods of Jobs that the manifests bring finish, as long as something waits for room."""

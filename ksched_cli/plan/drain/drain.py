@@ -53,7 +53,7 @@ from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.each import copies_at_once, run_trials
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
+from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_runs, decisive_ties, ends_of, merge_orders
 from ksched_cli.plan.run.run import Run
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
@@ -191,16 +191,24 @@ def _cordon(nodes: Iterable[str], plane: ControlPlane) -> None:
 def merge_drain_orders(
     first: DrainResult, others: Sequence[Alternative], again: Callable[[Choices], DrainResult]
 ) -> DrainResult:
-    """The first drain with the outcomes of the other orders, if they differ."""
+    """The first drain with the outcomes of the other orders, if they differ, or else with the workloads that do not end
+    alike."""
     if not others:
         return first
-    found = [again(each.choices) for each in others]
-    outcomes = Counter(each.first_outcome for each in (first, *found))
+    tried = decisive_runs(_end_of(first), others, [again(each.choices) for each in others], _end_of)
+    outcomes = Counter(each.first_outcome for each in (first, *(run for _, run in tried)))
     if len(outcomes) == 1:
-        return first
-    others_end = zip(others, (each.first_outcome for each in found), strict=True)
-    draws = tuple(dict.fromkeys((*first.world.draws, *decisive_ties(first.first_outcome, others_end))))
+        worlds = iter([run.world for _, run in tried])
+        world = merge_orders(first.world, [each for each, _ in tried], lambda _: next(worlds))
+        return replace(first, world=world) if world.doubtful else first
+    ties = decisive_ties(first.first_outcome, ((each, run.first_outcome) for each, run in tried))
+    draws = tuple(dict.fromkeys((*first.world.draws, *ties)))
     return replace(first, orders=dict(outcomes), world=replace(first.world, draws=draws))
+
+
+def _end_of(drain: DrainResult) -> object:
+    """What another order may change: the outcome, and the pods of each workload that have no node."""
+    return drain.first_outcome, ends_of(drain.world)
 
 
 # So many copies of each template stay in the queue.
