@@ -1,12 +1,12 @@
 """Operators, member access and macros of CEL, as closures over the closures of their operands; durations and
-timestamps are exact to the nanosecond, timestamps in UTC."""
+timestamps are exact to the nanosecond, and a timestamp keeps the offset that its text has."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import repeat
@@ -37,10 +37,14 @@ _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": _SECOND, "m": 60
 _PART = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})(ns|us|µs|ms|s|m|h)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STAMP = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
-# Of the years 1 to 9999, which is as far as CEL goes.
+# Of the years 1 to 9999, which is as far as CEL goes; with an offset, the local year is 0 or 10000 as well. The calendar
+# repeats after so many years and seconds.
 _FIRST, _LAST = -62135596800, 253402300799
+_YEARS, _CYCLE = 400, 146097 * 86400
+# As far as Go reads the hours and minutes of an offset.
+_OFFSET_HOURS, _OFFSET_MINUTES = 24, 60
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,19 +57,38 @@ class Duration(CelType):
         fraction = f".{rest:09d}".rstrip("0") if rest else ""
         return f"{'-' if self.nanos < 0 else ''}{whole}{fraction}s"
 
+    def __bool__(self) -> bool:
+        return self.nanos != 0
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp(CelType):
+    """A moment, and how many seconds its local time is ahead of UTC."""
+
     type_name: ClassVar[str] = "google.protobuf.Timestamp"
     nanos: int
+    offset: int = field(default=0, compare=False)
+
+    def year(self) -> int:
+        return self.date().year + _YEARS * self._cycles()
 
     def date(self) -> datetime:
-        return _EPOCH + timedelta(microseconds=self.nanos // 1000)
+        """The local time in the cycle of the calendar that begins in 1970."""
+        micros = self.nanos // 1000 + (self.offset - self._cycles() * _CYCLE) * 10**6
+        return _EPOCH + timedelta(microseconds=micros)
+
+    def _cycles(self) -> int:
+        return (self.nanos // _SECOND + self.offset) // _CYCLE
 
     def __str__(self) -> str:
         rest = self.nanos % _SECOND
         fraction = f".{rest:09d}".rstrip("0") if rest else ""
-        return f"{self.date():%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f"{fraction}Z"
+        hours, minutes = divmod(abs(self.offset) // 60, 60)
+        zone = f"{'-' if self.offset < 0 else '+'}{hours:02d}:{minutes:02d}" if self.offset else "Z"
+        return f"{self.year():04d}-{self.date():%m-%dT%H:%M:%S}{fraction}{zone}"
+
+    def __bool__(self) -> bool:
+        return self.nanos != _FIRST * _SECOND
 
 
 def to_duration(value: Any) -> Duration:
@@ -92,33 +115,38 @@ def to_timestamp(value: Any) -> Timestamp:
             raise ValueError
         year, month, day, hour, minute, second = map(int, found.groups()[:6])
         fraction, sign, hours, minutes = found.groups()[6:]
-        seconds = int((datetime(year, month, day, hour, minute, second, tzinfo=UTC) - _EPOCH).total_seconds())
+        cycles, year = divmod(year - _YEARS, _YEARS)
+        date = datetime(year + _YEARS, month, day, hour, minute, second, tzinfo=UTC)
+        seconds = int((date - _EPOCH).total_seconds()) + cycles * _CYCLE
+        offset = int(hours or 0) * 3600 + int(minutes or 0) * 60
+        if int(hours or 0) > _OFFSET_HOURS or int(minutes or 0) > _OFFSET_MINUTES:
+            raise ValueError
     except ValueError:
         raise unconvertible(value, Timestamp.type_name) from None
-    if sign:
-        offset = int(hours) * 3600 + int(minutes) * 60
-        seconds += -offset if sign == "+" else offset
-    return _timestamp(seconds * _SECOND + int((fraction or "").ljust(9, "0")))
+    offset = -offset if sign == "-" else offset
+    return _timestamp((seconds - offset) * _SECOND + int((fraction or "").ljust(9, "0")), offset)
 
 
-def _timestamp(nanos: int) -> Timestamp:
+def _timestamp(nanos: int, offset: int = 0) -> Timestamp:
     if not _FIRST <= nanos // _SECOND <= _LAST:
         raise CelError("timestamp overflow")
-    return Timestamp(nanos)
+    return Timestamp(nanos, offset)
 
 
 def added(left: Any, right: Any) -> Duration | Timestamp | None:
     """The sum; None where the operands are no durations or timestamps."""
     if isinstance(left, Duration) and isinstance(right, Duration):
         return Duration(whole_number(left.nanos + right.nanos, int))
-    if {type(left), type(right)} == {Duration, Timestamp}:
-        return _timestamp(left.nanos + right.nanos)
-    return None
+    if isinstance(left, Timestamp) and isinstance(right, Duration):
+        return _timestamp(left.nanos + right.nanos, left.offset)
+    return added(right, left) if isinstance(left, Duration) and isinstance(right, Timestamp) else None
 
 
 def subtracted(left: Any, right: Any) -> Duration | Timestamp | None:
     if isinstance(left, Timestamp) and isinstance(right, Timestamp):
         return Duration(whole_number(left.nanos - right.nanos, int))
+    if isinstance(left, Timestamp) and isinstance(right, Duration):
+        return added(left, Duration(whole_number(-right.nanos, int)))
     return added(left, Duration(-right.nanos)) if isinstance(right, Duration) else None
 
 
@@ -141,9 +169,9 @@ def _of_both(part: Callable[[datetime], int], unit: str) -> Callable[[Any], int]
     return run
 
 
-# Without a time zone, which is UTC; with one they are not worked out here.
+# Without a time zone, in the timestamp's own; with one they are not computed here.
 TIME_METHODS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
-    "getFullYear": (_of_date(lambda date: date.year), (0,)),
+    "getFullYear": (lambda value: need(value, Timestamp).year(), (0,)),
     "getMonth": (_of_date(lambda date: date.month - 1), (0,)),
     "getDate": (_of_date(lambda date: date.day), (0,)),
     "getDayOfMonth": (_of_date(lambda date: date.day - 1), (0,)),
@@ -354,7 +382,9 @@ def _remainder(left: Any, right: Any) -> Any:
     def work() -> int:
         if right == 0:
             raise CelError("modulus by zero")
-        return int(left - right * _truncated(left, right))
+        # An overflow of the quotient is one of the remainder.
+        quotient = whole_number(_truncated(left, right), type(left))
+        return int(left - right * quotient)
 
     return _arithmetic(left, right, work)
 

@@ -194,6 +194,7 @@ def test_logic_looks_past_errors(expression: str, expected: bool) -> None:
         pytest.param("[1][1] == 1", "index out of bounds: 1", id="beyond the list"),
         pytest.param("1 / (3 - 3) == 0", "division by zero", id="division by zero"),
         pytest.param("9223372036854775807 + 1 > 0", "integer overflow", id="overflow"),
+        pytest.param("-9223372036854775808 % -1 == 0", "integer overflow", id="overflow of a remainder"),
         pytest.param("quantity('x') == quantity('1')", "quantities must match", id="not a quantity"),
         pytest.param("semver('1') == semver('1.0.0')", "No Major.Minor.Patch elements found", id="not a version text"),
         pytest.param(

@@ -23,6 +23,7 @@ def matches(expression: str) -> bool:
     return compile_cel_selector(expression).matches("driver.example.com", DEVICE)
 
 
+ABROAD = "timestamp('2026-01-01T01:30:00+02:00')"
 DAY = "timestamp(device.attributes['driver.example.com'].day)"
 TO_DURATION = "type conversion error from 'string' to 'google.protobuf.Duration'"
 TO_TIMESTAMP = "type conversion error from 'string' to 'google.protobuf.Timestamp'"
@@ -74,6 +75,29 @@ ADDRESS = "ip(device.attributes['driver.example.com'].address)"
         pytest.param(f"{DAY}.getDayOfWeek() == 0 && {DAY}.getDayOfYear() == 59", id="Sunday"),
         pytest.param(f"{DAY}.getHours() == 12 && {DAY}.getMinutes() == 30", id="time of day"),
         pytest.param(f"{DAY}.getSeconds() == 45 && {DAY}.getMilliseconds() == 500", id="within the minute"),
+        pytest.param(f"{ABROAD}.getHours() == 1 && {ABROAD}.getMinutes() == 30", id="time of day with an offset"),
+        pytest.param(f"{ABROAD}.getFullYear() == 2026 && {ABROAD}.getMonth() == 0", id="year with an offset"),
+        pytest.param(f"{ABROAD}.getDate() == 1 && {ABROAD}.getDayOfWeek() == 4", id="day with an offset"),
+        pytest.param(f"string({ABROAD}) == '2026-01-01T01:30:00+02:00'", id="written with an offset"),
+        pytest.param(
+            f"string({ABROAD} + duration('1s')) == '2026-01-01T01:30:01+02:00' "
+            f"&& string(duration('1s') + {ABROAD}) == '2026-01-01T01:30:01+02:00'",
+            id="a sum keeps the offset",
+        ),
+        pytest.param("string(timestamp('2026-01-01T01:30:00-00:30')) == '2026-01-01T01:30:00-00:30'", id="behind UTC"),
+        pytest.param("string(timestamp('2026-01-01T01:30:00-00:00')) == '2026-01-01T01:30:00Z'", id="offset of nought"),
+        pytest.param("string(timestamp('2026-01-01T1:30:00Z')) == '2026-01-01T01:30:00Z'", id="hour of one digit"),
+        pytest.param("timestamp('0000-12-31T23:30:00-01:00').getFullYear() == 0", id="local year before the first"),
+        pytest.param(
+            "(timestamp('9999-12-31T23:30:00+01:00') + duration('1h')).getFullYear() == 10000",
+            id="local year after the last",
+        ),
+        pytest.param(
+            "!optional.ofNonZeroValue(duration('0')).hasValue() "
+            "&& !optional.ofNonZeroValue(timestamp('0001-01-01T00:00:00Z')).hasValue() "
+            "&& optional.ofNonZeroValue(timestamp(0)).hasValue()",
+            id="zero values",
+        ),
         pytest.param("dyn(duration('1s')) != timestamp(1)", id="different types are not equal"),
         pytest.param("[duration('2s'), duration('1s')].sort()[0] == duration('1s')", id="sorted"),
     ],
@@ -173,6 +197,12 @@ def test_lists(expression: str) -> None:
         pytest.param("timestamp(dyn('2026-01-01t00:00:00z')) > timestamp(0)", TO_TIMESTAMP, id="small letters"),
         pytest.param("timestamp(-62135596801) < timestamp(0)", "timestamp overflow", id="before the year 1"),
         pytest.param("timestamp(253402300800) > timestamp(0)", "timestamp overflow", id="after the year 9999"),
+        pytest.param("timestamp(dyn('0000-01-01T00:00:00Z')) < timestamp(0)", "timestamp overflow", id="year 0"),
+        pytest.param("timestamp(dyn('2026-01-01T00:00:00+25:00')) > timestamp(0)", TO_TIMESTAMP, id="offset of a day"),
+        pytest.param("timestamp(dyn('2026-01-01T00:00:00+01:61')) > timestamp(0)", TO_TIMESTAMP, id="offset's minutes"),
+        pytest.param(
+            "timestamp(0) - duration('-9223372036854775808ns') > timestamp(0)", "integer overflow", id="moment before"
+        ),
         pytest.param("timestamp(true) == timestamp(0)", "no such overload", id="moment of a bool"),
         pytest.param("duration(1) == duration('1s')", "no such overload", id="duration of a number"),
         pytest.param("dyn(duration('1s')) > timestamp(0)", "no such overload", id="two sorts of time"),
