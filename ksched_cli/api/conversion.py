@@ -20,13 +20,14 @@ Path: TypeAlias = tuple[Step, ...]
 Mistake: TypeAlias = tuple[Path, str]
 
 
-def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
+def problems_in(value: Any, struct: type[Any], *, fills_lists: bool = False) -> tuple[Any, list[Mistake]]:
     """The typed value, of a Struct or a dataclass, and all its mistakes. A mistaken field is removed and the rest is
     converted again. The value is None if the rest cannot be converted."""
-    if not _has_null(value):
+    if not has_null(value):
         with suppress(msgspec.ValidationError):
             return msgspec.convert(value, struct), []
-    plain = as_go_reads(value, _type_of(struct))  # type: ignore[arg-type]  # classes are hashable
+    expected = _type_of(struct)  # type: ignore[arg-type]  # classes are hashable
+    plain = as_go_reads(value, expected, fills_lists=fills_lists)
     mistakes: list[Mistake] = []
     while len(mistakes) < MAX_PROBLEMS:
         try:
@@ -39,30 +40,36 @@ def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
     return None, mistakes
 
 
-def _has_null(value: Any) -> bool:
+def has_null(value: Any) -> bool:
+    """Whether there is a null anywhere in the value."""
     if isinstance(value, dict):
-        return any(map(_has_null, value.values()))
-    return any(map(_has_null, value)) if isinstance(value, list) else value is None
+        return any(map(has_null, value.values()))
+    return any(map(has_null, value)) if isinstance(value, list) else value is None
 
 
 _ANY = inspect.AnyType()
 
 
-def as_go_reads(value: Any, expected: inspect.Type = _ANY) -> Any:
-    """The value as kubectl and the API server read it: a field that is null is absent, a null entry of a map is the
-    zero value of its type, and a null in a list stays a mistake. A whole number may have a point, such as 2.0."""
+def as_go_reads(value: Any, expected: inspect.Type = _ANY, *, fills_lists: bool = False) -> Any:
+    """The value as kubectl and the API server read it: a field that is null is absent, and a null entry of a map is the
+    zero value of its type. With `fills_lists` a null in a list is one, too; else it stays a mistake. A whole number may
+    have a point, such as 2.0."""
     if isinstance(value, dict):
         found = _one_of(expected, inspect.DictType)
-        if isinstance(found, inspect.DictType):
-            zero = _zero(found.value_type)
-            filled = {key: zero if each is None else each for key, each in value.items()}
-            return {key: as_go_reads(each, found.value_type) for key, each in filled.items() if each is not None}
         fields = _fields(expected)
-        return {key: as_go_reads(each, fields.get(key, _ANY)) for key, each in value.items() if each is not None}
+        if isinstance(found, inspect.DictType):
+            zero, fields = _zero(found.value_type), dict.fromkeys(value, found.value_type)
+            value = {key: zero if each is None else each for key, each in value.items()}
+        return {
+            key: as_go_reads(each, fields.get(key, _ANY), fills_lists=fills_lists)
+            for key, each in value.items()
+            if each is not None
+        }
     if isinstance(value, list):
         found = _one_of(expected, inspect.VarTupleType, inspect.ListType)
         element = found.item_type if isinstance(found, inspect.VarTupleType | inspect.ListType) else _ANY
-        return [as_go_reads(each, element) for each in value]
+        zero = _zero(element) if fills_lists else None
+        return [as_go_reads(zero if each is None else each, element, fills_lists=fills_lists) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -379,7 +379,7 @@ def _check_identity(
 
 def convert_plain(value: Any, struct: type[Struct], source: str, line: int | None, path: str) -> DecodedObject:
     """The typed object, or a problem for every value of a wrong type."""
-    converted, mistakes = problems_in(value, struct)
+    converted, mistakes = problems_in(value, struct, fills_lists=True)
     if not mistakes:
         return DecodedObject(converted, (), line, path, document=value)
     name = _name_of(value)

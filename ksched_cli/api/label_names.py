@@ -4,7 +4,17 @@ edits imports it when a command starts, so it imports no objects."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+
+# The beta labels of nodes, and those that took their place.
+STABLE_LABELS: Mapping[str, str] = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
 
 _NAME_PATTERN = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_PATTERN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

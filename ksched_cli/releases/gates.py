@@ -240,6 +240,10 @@ class FeatureGates:
         """A gate that came later than the minor is off; one that was taken away stays as it was at its end."""
         return self._enabled.get(name, False)
 
+    def on(self) -> frozenset[str]:
+        """The names of the gates that are on."""
+        return frozenset(name for name, is_on in self._enabled.items() if is_on)
+
 
 def _steps(minor: int, gate: str) -> list[Gate | None]:
     """The states of the gate up to this minor; None where it was removed."""

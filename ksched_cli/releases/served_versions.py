@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
+from ksched_cli.api.validation.errors import FieldError
+
 
 def _by_kind(rows: Sequence[tuple[str, str, int]]) -> Mapping[tuple[str, str], int]:
     return {(version, kind): minor for version, kinds, minor in rows for kind in kinds.split()}
@@ -108,10 +112,18 @@ def removed_in(minor: int) -> dict[str, list[str]]:
     return kinds
 
 
-def has_rule(since: int, until: int, minor: int) -> bool:
-    """Whether an API server of this minor has a rule of validation that came with the minor `since` and left with the
-    minor `until`."""
-    return since <= minor < until
+class ServerRules(Struct, frozen=True):
+    """The minor of an API server and its gates that are on. Without gates these are not known, and no rule of a gate
+    holds."""
+
+    minor: int
+    gates: frozenset[str] | None = None
+
+    def hold(self, error: FieldError) -> bool:
+        """Whether the API server has the rule that the error is of."""
+        if error.gate is not None and (self.gates is None or (error.gate[0] in self.gates) is not error.gate[1]):
+            return False
+        return error.since <= self.minor < error.until
 
 
 def lacks(having: tuple[int, int], minor: int) -> str:

@@ -23,6 +23,8 @@ from ksched_cli.api.object_facts import waits_for_node
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import Deployment
 from ksched_cli.errors import Problem
+from ksched_cli.releases.minors import DEFAULT
+from ksched_cli.releases.served_versions import ServerRules
 
 if TYPE_CHECKING:
     from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
@@ -305,8 +307,8 @@ class Loaded(Struct):
     resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;
     `accounts` are the service accounts, by namespace and name, `service_ranges` the ServiceCIDRs by name,
     `api_server_flags` the flags of kube-apiserver that its pod shows.
-    `server_side` and `force_conflicts` are how manifests are applied, `checks_admin_access` the gate DRAAdminAccess of
-    the API server, `apply_gaps` what is not known of that."""
+    `server_side` and `force_conflicts` are how manifests are applied, `rules` those of the API server, `apply_gaps`
+    what is not known of that."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -331,7 +333,7 @@ class Loaded(Struct):
     accounts: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     service_ranges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     api_server_flags: dict[str, str] = field(default_factory=dict)
-    checks_admin_access: bool = True
+    rules: ServerRules = ServerRules(DEFAULT.minor)
     server_side: bool = False
     force_conflicts: bool = False
     apply_gaps: list[str] = field(default_factory=list)

@@ -17,9 +17,8 @@ from ksched_cli.api.validation.documents import mistakes, validate
 from ksched_cli.api.validation.errors import FieldError
 from ksched_cli.api.validation.fields import number_at, object_at, text_at
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.releases.changes import on_since
 from ksched_cli.releases.minors import DEFAULT
-from ksched_cli.releases.served_versions import has_rule, lacks
+from ksched_cli.releases.served_versions import ServerRules, lacks
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE, Loaded, Origin
@@ -31,7 +30,6 @@ from ksched_cli.sources.validate import Complaint
 # Several times the pods that Kubernetes supports in a cluster.
 MAX_PODS = 1_000_000
 _AS_WRITTEN = ManifestReading()
-_SCALES_TO_ZERO = "HPAScaleToZero"
 
 
 class _New:
@@ -46,10 +44,9 @@ class _New:
             *(chart(each, given.values, given.namespace) for each in given.charts),
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
-        self._strict, self._scales_to_zero = given.strict, given.scales_to_zero
-        self._compares = given.compares_tolerations
+        self._strict = given.strict
         self._autoscalers = {each.label: each for each in given.autoscalers}
-        self._minor = DEFAULT.minor if given.minor is None else given.minor
+        self.rules = given.rules or ServerRules(DEFAULT.minor)
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
         made = list(custom_workloads(unknown, origin, self._kinds))
@@ -69,7 +66,7 @@ class _New:
             return
         identity = _identity(found, document)
         label, path = _label(document, identity, self.namespace), found.path
-        refused = refused_version(*identity, self._minor)
+        refused = refused_version(*identity, self.rules.minor)
         if refused is not None:
             yield Problem(refused[0], source, found.line, label, refused[1], REMOVED_VERSION)
             return
@@ -78,37 +75,30 @@ class _New:
         if text_at(metadata, "generateName") and not text_at(metadata, "name"):
             where, hint = f"{label}: {path}metadata.generateName", "give it a name: only kubectl create generates names"
             yield Problem("cannot use generate name with apply", source, found.line, where, hint, INVALID)
-        for each in (*self._of_gates(document, identity[1], label), *mistakes(document, *identity)):
+        for each in mistakes(document, *identity):
             inner = f"{path}{path_text(each.path)}"
-            change = lacks(each.having, self._minor) if each.having is not None else ""
+            change = lacks(each.having, self.rules.minor) if each.having is not None else ""
             known = each.having is not None and not change
             if inner in reported or known or (each.is_unknown and not self._strict):
                 continue
-            is_kept = bool(each.since) and self._is_kept(document, label, each.path)
-            if is_kept or (each.gate and self._compares) or not has_rule(each.since, each.until, self._minor):
+            if not self.rules.hold(each) or self._is_kept(document, label, each):
                 continue
             if not each.is_unknown:
                 reported.add(inner)
             code = UNKNOWN_FIELD if each.is_unknown else INVALID
             yield Problem(each.message, source, found.line, f"{label}: {inner}", each.hint or change, code)
 
-    def _is_kept(self, document: Mapping[str, Any], label: str, path: Sequence[str | int]) -> bool:
-        """validationOptionsForHorizontalPodAutoscaler: a mistake of an apiVersion that the live autoscaler has, too."""
-        live, target = self._autoscalers.get(label), object_at(document, "spec", "scaleTargetRef")
-        if live is None or "scaleTargetRef" not in path:
-            return live is not None and any(each.count("/") > 1 for each in live.described)
+    def _is_kept(self, document: Mapping[str, Any], label: str, error: FieldError) -> bool:
+        """validationOptionsForHorizontalPodAutoscaler: a mistake of an autoscaler that the live one has, too."""
+        live = self._autoscalers.get(label)
+        if live is None or not (error.since or error.gate):
+            return False
+        if "minReplicas" in error.path:
+            return live.least == number_at(object_at(document, "spec"), "minReplicas") == 0
+        if "scaleTargetRef" not in error.path:
+            return any(each.count("/") > 1 for each in live.described)
+        target = object_at(document, "spec", "scaleTargetRef")
         return (live.target_version, live.target_kind) == (text_at(target, "apiVersion"), text_at(target, "kind"))
-
-    def _of_gates(self, document: Mapping[str, Any], kind: str, label: str) -> Iterator[FieldError]:
-        """Values that the API server accepts only if a gate is on, or if the live object has them."""
-        fewest, live = number_at(object_at(document, "spec"), "minReplicas"), self._autoscalers.get(label)
-        scales_to_zero = self._scales_to_zero or (fewest == 0 and live is not None and live.least == 0)
-        if kind == "HorizontalPodAutoscaler" and not scales_to_zero and fewest is not None and fewest < 1:
-            text = f"Invalid value: {fewest}: must be greater than or equal to 1"
-            hint = (
-                f"0 needs the feature gate {_SCALES_TO_ZERO}, which Kubernetes {on_since(_SCALES_TO_ZERO)} switched on"
-            )
-            yield FieldError(("spec", "minReplicas"), text, hint="" if fewest else hint)
 
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
         """Mistakes of an object that stands for another one, which may be incomplete but must be valid; and numbers of
@@ -141,7 +131,7 @@ def load_manifests(
     loaded = load_dump(files, stdin, new, objects=objects) if files or objects or new.renderings else Loaded()
     loaded.findings += problems
     loaded.server_side, loaded.force_conflicts = reading.server_side, reading.force_conflicts
-    loaded.checks_admin_access = reading.checks_admin_access
+    loaded.rules = new.rules
     loaded.assumed_namespaces.update(reading.assumed_namespaces)
     if reading.creates_namespaces:
         loaded.assume_namespaces()

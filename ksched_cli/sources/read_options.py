@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from ksched_cli.releases.served_versions import ServerRules
     from ksched_cli.sources.loaded import Autoscaler
 
 
@@ -30,9 +31,8 @@ class ManifestReading(Struct, frozen=True):
     error. `pod_templates` are the texts of --pod-template. `assumed_namespaces` count as existing, and with
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
     render `kustomizations`, and `charts` with the files of `values`. Without `strict` unknown fields are ignored.
-    `server_side` and `force_conflicts` are those of kubectl apply. `minor` is that of the API server, None if it is not
-    known. Of its gates, `scales_to_zero` is HPAScaleToZero, `compares_tolerations` TaintTolerationComparisonOperators,
-    and `checks_admin_access` DRAAdminAccess. `autoscalers` are those of the cluster."""
+    `server_side` and `force_conflicts` are those of kubectl apply. `rules` are those of the API server, None if they
+    are not known. `autoscalers` are those of the cluster."""
 
     namespace: str = ""
     recursive: bool = False
@@ -49,10 +49,7 @@ class ManifestReading(Struct, frozen=True):
     strict: bool = True
     server_side: bool = False
     force_conflicts: bool = False
-    minor: int | None = None
-    scales_to_zero: bool = True
-    compares_tolerations: bool = False
-    checks_admin_access: bool = True
+    rules: ServerRules | None = None
     autoscalers: Sequence[Autoscaler] = ()
 
 

@@ -23,7 +23,7 @@ from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplat
 from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
-from ksched_cli.api.validation.documents import validate
+from ksched_cli.api.validation.documents import as_read, validate
 from ksched_cli.api.validation.errors import Errors, FieldError
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import (
@@ -58,7 +58,16 @@ from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_
 from ksched_cli.controlplane.controllers.job import cron_run
 from ksched_cli.controlplane.controllers.statefulset import ON_DELETE, strategy_of
 from ksched_cli.controlplane.draws import FIRST_CONTROLLER
-from ksched_cli.controlplane.merge import LAST_APPLIED, UNREAD, Document, overlaid, three_way, unread_digest, written
+from ksched_cli.controlplane.merge import (
+    LAST_APPLIED,
+    UNREAD,
+    Document,
+    holds_of,
+    overlaid,
+    three_way,
+    unread_digest,
+    written,
+)
 from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side, last_applied
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
@@ -351,7 +360,9 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
                 text = f"{denial.plugin} refuses: {denial.message}"
                 yield item, Problem(text, place.source, place.line, label, "", REFUSED)
                 continue
-            for error in registries.errors(item, manifest_of(manifests, item), is_new=True):
+            document = manifest_of(manifests, item)
+            yield from ((item, _invalid(item, each, places)) for each in _errors_of_nulls(item, document, manifests))
+            for error in registries.errors(item, document, is_new=True):
                 yield item, _invalid(item, error, places)
             continue
         try:
@@ -363,7 +374,7 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
         before = store.document(live)
         stored = {error.path for error in _errors(item, before)}
         for error in _errors(item, made.document):
-            if error.path in stored:
+            if error.path in stored or not manifests.rules.hold(error):
                 continue
             path = f"{label}: {path_text(error.path)}"
             yield item, Problem(error.message, place.source, place.line, path, "set the live field to null", INVALID)
@@ -392,7 +403,8 @@ class _Registries:
         self._allocations = Allocations(self._ranges, specs)
         spaces = [*store.of(Namespace), *manifests.of(Namespace)]
         self._labels = {each.metadata.name: each.metadata.labels for each in spaces}
-        self._checks_admin_access = manifests.checks_admin_access
+        gates = manifests.rules.gates
+        self._checks_admin_access = gates is None or "DRAAdminAccess" in gates
 
     def errors(self, item: Any, document: Document, *, is_new: bool) -> Iterator[FieldError]:
         if isinstance(item, Service):
@@ -430,6 +442,14 @@ def _invalid(item: Any, error: FieldError, places: Places) -> Problem:
 
 def _errors(item: Any, document: Mapping[str, Any]) -> Errors:
     return validate(document, type(item).__name__, document.get("apiVersion") or "")
+
+
+def _errors_of_nulls(item: Any, document: Document, manifests: Loaded) -> Errors:
+    """The mistakes of a new object that come of nulls in its maps, which become zero values. The rest of the manifest
+    is valid."""
+    filled = as_read(document, holds_of(document), fills_maps=True)
+    if filled is not document:
+        yield from filter(manifests.rules.hold, _errors(item, filled))
 
 
 _CONFLICT_HINT = "leave the fields out of the manifest, or take them over: --force-conflicts"
@@ -544,7 +564,8 @@ def applied(store: Store, manifests: Loaded, item: Any) -> AppliedObject:
         _normalize_cluster_ips(before.get("spec") or {}, after.get("spec") or {})
     if store.is_whole(live):
         _mark_unread(item, before, after)
-    made, mistakes = problems_in({**after, "status": {}} if "status" in after else after, type(item))
+    typed = {**after, "status": {}} if "status" in after else after
+    made, mistakes = problems_in(typed, type(item), fills_lists=True)
     if made is None or mistakes:
         # The objects before have been accepted, so that only a live object that was cut by hand comes here.
         return AppliedObject(item, manifest)

@@ -132,10 +132,14 @@ def test_a_null_entry_of_a_map_is_there_and_empty() -> None:
         assert found.value.spec.containers[0].resources.requests == {"cpu": 0}
 
 
-def test_a_null_in_a_list_is_a_mistake() -> None:
-    assert problems(pod(spec={"containers": [None]})) == [
-        "f.json:3: Pod shop/a: spec.containers[0]: expected an object, got null"
-    ]
+def test_a_null_in_a_list_is_there_and_empty() -> None:
+    """As Go has it."""
+    spread = {"topologyKey": "zone", "matchLabelKeys": [None]}
+    document = pod(spec={"containers": [None, {"name": "c"}], "topologySpreadConstraints": [spread]}, status=None)
+    for found in (*decode_json(json.dumps(document).encode()), *decode_plain(document)):
+        assert isinstance(found.value, Pod)
+        assert [each.name for each in found.value.spec.containers] == ["", "c"]
+        assert found.value.spec.topology_spread_constraints[0].match_label_keys == ("",)
 
 
 def test_the_input_is_not_changed() -> None:

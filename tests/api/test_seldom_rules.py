@@ -35,7 +35,7 @@ def merged(base: Any, more: Any) -> Any:
 def refusals(kind: str, more: dict[str, Any]) -> list[str]:
     """What an API server of the newest minor refuses with all gates on."""
     found = validate(merged(BASES[kind], more), kind)
-    return [f"{path_text(error.path)}: {error.message}" for error in found if not error.gate]
+    return [f"{path_text(error.path)}: {error.message}" for error in found if error.gate is None or error.gate[1]]
 
 
 @pytest.mark.parametrize(("kind", "refused", "problem", "taken"), ROWS)

@@ -332,24 +332,18 @@ def balanced(name: str) -> dict[str, Any]:
     return service(type="LoadBalancer", loadBalancerClass=name)
 
 
-def volume(**spec: Any) -> dict[str, Any]:
-    found = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **spec}
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "w"}, "spec": found}
-
-
 def runtime(handler: str) -> dict[str, Any]:
     return {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "w"}, "handler": handler}
 
 
-def in_zone(zone: str) -> dict[str, Any]:
-    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}]
-    return {"required": {"nodeSelectorTerms": terms}}
+def limited(cpu: str | None) -> dict[str, Any]:
+    made = template("w")
+    made["spec"]["containers"][0]["resources"]["limits"] = {"cpu": cpu}
+    return made
 
 
-NFS, OTHER_NFS = {"server": "a", "path": "/x"}, {"server": "b", "path": "/x"}
 LIVE_SERVICE = service(clusterIP="10.0.0.1", clusterIPs=["10.0.0.1"])
 TWO_FAMILIES = {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack"}
-SOURCE = "Forbidden: spec.persistentvolumesource is immutable after creation"
 
 
 @pytest.mark.parametrize(
@@ -379,36 +373,23 @@ SOURCE = "Forbidden: spec.persistentvolumesource is immutable after creation"
         pytest.param(LIVE_SERVICE, service(clusterIP="None"), "may not change once set", id="headless"),
         pytest.param(balanced("a.b/c"), balanced("a.b/c"), "", id="the class of a load balancer"),
         pytest.param(balanced("a.b/c"), balanced("a.b/d"), "may not change once set", id="another class"),
-        pytest.param(volume(nfs=NFS), volume(nfs=NFS, mountOptions=["hard"]), "", id="mount options"),
-        pytest.param(volume(nfs=NFS), volume(nfs=OTHER_NFS), SOURCE, id="another server"),
-        pytest.param(volume(nfs=NFS), volume(hostPath={"path": "/x"}), f"spec.hostPath: {SOURCE}", id="another source"),
         pytest.param(
-            volume(hostPath={"path": "/x"}),
-            volume(hostPath=None, nfs=NFS),
-            f"spec.nfs: {SOURCE}",
-            id="another source in place of the first",
-        ),
-        pytest.param(volume(nfs=NFS), volume(nfs=NFS, volumeMode="Block"), "field is immutable", id="volume mode"),
-        pytest.param(
-            stored(volume(nfs=NFS)), volume(nfs=NFS, nodeAffinity=in_zone("a")), "", id="a first node affinity"
-        ),
-        pytest.param(
-            stored(volume(nfs=NFS, nodeAffinity=in_zone("a"))),
-            volume(nfs=NFS, nodeAffinity=in_zone("a"), mountOptions=["hard"]),
+            workload("Deployment", template=limited("1")),
+            workload("Deployment", template=limited(None)),
             "",
-            id="the same node affinity",
+            id="a null removes a limit",
         ),
         pytest.param(
-            volume(nfs=NFS, nodeAffinity=in_zone("a")),
-            volume(nfs=NFS, nodeAffinity=in_zone("b")),
-            "field is immutable",
-            id="another node affinity",
+            workload("Deployment"),
+            {**workload("Deployment", template=limited(None)), "metadata": {"name": "new", "namespace": "default"}},
+            'requests.cpu: Invalid value: "1": must be less than or equal to cpu limit of 0',
+            id="a null in a new object is a limit of 0",
         ),
         pytest.param(runtime("runc"), runtime("runc"), "", id="the handler"),
         pytest.param(runtime("runc"), runtime("kata"), "field is immutable", id="another handler"),
     ],
 )
-def test_fields_of_services_volumes_and_runtime_classes(
+def test_fields_of_services_and_runtime_classes(
     live: dict[str, Any], new: dict[str, Any], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster, manifest = tmp_path / "c.json", tmp_path / "m.json"

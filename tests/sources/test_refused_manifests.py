@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, write_list
@@ -581,10 +582,28 @@ BUNDLE = "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: 
 LESS = "tolerations: [{key: a, operator: Lt, value: '5'}]"
 COMPARES = ("--feature-gates", "TaintTolerationComparisonOperators=true")
 PODS = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}"
-SET = (
-    "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {selector: {matchLabels: {a: b}}, "
-    f"updateStrategy: {{rollingUpdate: {{maxUnavailable: 0}}}}, {PODS}}}}}"
-)
+WORKLOAD = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: w, namespace: default}
+spec:
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {FIELDS containers: [{name: c, image: i}]}}
+"""
+
+
+def of_workload(fields: str) -> str:
+    return WORKLOAD.replace("FIELDS", f"{fields}," if fields else "")
+
+
+DROPS = ("--feature-gates", "MaxUnavailableStatefulSet=false")
+
+
+def of_set(most: str) -> str:
+    return (
+        "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {selector: {matchLabels: {a: b}}, "
+        f"updateStrategy: {{rollingUpdate: {{maxUnavailable: {most}}}}}, {PODS}}}}}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -604,8 +623,12 @@ SET = (
         pytest.param(of_pod(BUNDLE), "1.37", (), True, id="a trust bundle in 1.37"),
         pytest.param(of_pod(LESS), "1.36", (), True, id="Lt"),
         pytest.param(of_pod(LESS), "1.36", COMPARES, False, id="Lt with its gate"),
-        pytest.param(SET, "1.36", (), False, id="maxUnavailable 0 in 1.36"),
-        pytest.param(SET, "1.37", (), True, id="maxUnavailable 0 in 1.37"),
+        pytest.param(of_set("0"), "1.36", (), False, id="maxUnavailable 0 in 1.36"),
+        pytest.param(of_set("0"), "1.37", (), True, id="maxUnavailable 0 in 1.37"),
+        pytest.param(of_set("0"), "1.37", DROPS, False, id="maxUnavailable 0 without its gate"),
+        pytest.param(of_set("0"), "1.35.3", (), True, id="maxUnavailable 0 in a patch that has the gate on"),
+        pytest.param(of_set("150%"), "1.36", (), False, id="maxUnavailable of 150 % in 1.36"),
+        pytest.param(of_set("150%"), "1.37", (), True, id="maxUnavailable of 150 % in 1.37"),
     ],
 )
 def test_minors_and_gates_decide(
@@ -620,6 +643,25 @@ def test_minors_and_gates_decide(
     Path("m.yaml").write_text(f"---\n{manifest}")
     write_list(Path("c.json"), make_node("n").allocatable(cpu="4", memory="4Gi", pods=10))
     command = ["check", "--from", "c.json", "-f", "m.yaml", "--allow-empty", "--kube-version", version, *options]
+    assert run(command) == (2 if refused else 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "version", "options", "refused"),
+    [
+        pytest.param("hostAliases: [{ip: 1.2.3.04}]", "1.35", (), False, id="an alias in 1.35"),
+        pytest.param("hostAliases: [{ip: 1.2.3.04}]", "1.36", (), True, id="an alias in 1.36"),
+        pytest.param(LESS, "1.36", (), True, id="Lt"),
+        pytest.param(LESS, "1.36", COMPARES, False, id="Lt with its gate"),
+    ],
+)
+def test_minors_and_gates_decide_about_changes(
+    fields: str, version: str, options: tuple[str, ...], refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c.yaml").write_text(f"{yaml.safe_dump(make_node('n1').doc())}---\n{of_workload('')}")
+    Path("m.yaml").write_text(of_workload(fields))
+    command = ["check", "--from", "c.yaml", "-f", "m.yaml", "--kube-version", version, *options, "--exit-zero"]
     assert run(command) == (2 if refused else 0)
 
 

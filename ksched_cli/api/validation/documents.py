@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from ksched_cli.api.conversion import Path, path_text, type_name
+from ksched_cli.api.conversion import Path, has_null, path_text, type_name
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.validation import checks, containers, others, pods, selectors, volumes, workloads
@@ -32,8 +32,12 @@ _Around: TypeAlias = tuple[tuple[str, Path], ...]
 _TABLES = (checks.ROWS, containers.ROWS, selectors.ROWS, pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS)
 # Fields that are no pointers in Go: one that is missing is an empty one. The type where `template` is a pointer.
 _NO_POINTERS, _POINTS = ("spec", "template", "jobTemplate"), "ReplicationControllerSpec"
-# Fields that the API server drops while their gate is off, and the first minor that has it on.
-_DROPPED_BEFORE = {"clusterTrustBundle": 37, "podCertificate": 37}
+# Fields that the API server drops while their gate is off: by type and field when their values count.
+_DROPPED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("VolumeProjection", "clusterTrustBundle"): {"since": 37},
+    ("VolumeProjection", "podCertificate"): {"since": 37},
+    ("RollingUpdateStatefulSetStrategy", "maxUnavailable"): {"gate": ("MaxUnavailableStatefulSet", True)},
+}
 # How many levels below and above a misplaced field its right place is looked for.
 _LEVELS = 3
 
@@ -45,17 +49,29 @@ def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[F
     name = type_of(api_version, kind)
     if name is None:
         return []
+    if not has_null(document):
+        return _mistakes(document, name, kind)
+    # What is wrong both in a new object and in one that exists. The mistakes of either are found where it is written.
+    new, applied = (_mistakes(as_read(document, name, fills_maps=fills), name, kind) for fills in (True, False))
+    return [each for each in applied if each in new]
+
+
+def _mistakes(document: Mapping[str, Any], name: str, kind: str) -> list[FieldError]:
     walk = _Walk()
     walk.object(document, name, (), ())
     if walk.misfits:
         rest: Any = deepcopy(document)
         for each in walk.misfits:
-            _remove(rest, each.path)
+            _set_null(rest, each.path)
         again = _Walk()
-        again.object(rest, name, (), ())
+        again.object(as_read(rest, name), name, (), ())
         walk.found = [*walk.found, *again.found]
     known = {each.path for each in walk.misfits}
-    invalid = [each for each in (*checks.metadata(document, kind), *walk.found) if each.path not in known]
+    invalid = [
+        each
+        for each in (*checks.metadata(document, kind), *walk.found)
+        if known.isdisjoint(each.path[:length] for length in range(1, len(each.path) + 1))
+    ]
     return [*walk.misfits, *walk.unknown, *dict.fromkeys(invalid)]
 
 
@@ -64,15 +80,42 @@ def validate(document: Mapping[str, Any], kind: str, api_version: str = "") -> E
     return [each for each in mistakes(document, api_version, kind) if not each.is_unknown]
 
 
-def _remove(value: Any, path: Path) -> None:
-    """Remove a field. An item of a list becomes an empty object, so that later positions stay right."""
+def _set_null(value: Any, path: Path) -> None:
     *outer, last = path
     for step in outer:
         value = value[step]
-    if isinstance(last, int):
-        value[last] = {} if isinstance(value[last], list) else None
-    else:
-        value.pop(last, None)
+    value[last] = None
+
+
+def as_read(value: Any, holds: str, *, fills_maps: bool = False) -> Any:
+    """A value of a type as Go reads nulls: a field that is null is absent, a null in a list is the zero value of its
+    type. With `fills_maps` an entry of a map is one, too, as in an object that is created; `kubectl apply` removes the
+    entry of a live object."""
+    return _as_read(value, holds, fills_maps) if has_null(value) else value
+
+
+def _as_read(value: Any, holds: str, fills_maps: bool) -> Any:
+    if isinstance(value, list) and holds[:1] == "*":
+        return [_as_read(_zero(holds[1:]) if each is None else each, holds[1:], fills_maps) for each in value]
+    if not isinstance(value, dict) or holds[:1] == "*" or holds in _SCALARS:
+        return value
+    zero, inner = None, fields_of(holds) if holds[:1] != "%" else dict.fromkeys(value, holds[1:])
+    if holds[:1] == "%" and fills_maps:
+        zero = _zero(holds[1:])
+    filled = {key: zero if each is None else each for key, each in value.items()}
+    # The name of an unknown field is a mistake whatever its value.
+    return {
+        key: _as_read(each, inner.get(key, "o"), fills_maps)
+        for key, each in filled.items()
+        if each is not None or key not in inner
+    }
+
+
+def _zero(holds: str) -> Any:
+    """The zero value of a type in Go."""
+    if holds in _SCALARS:
+        return _SCALARS[holds].zero
+    return [] if holds[:1] == "*" else {}
 
 
 # Types
@@ -145,7 +188,7 @@ class _Walk:
                 self.unknown.append(
                     FieldError((*path, field), f'unknown field "{field}"', hint=hint, is_unknown=True, having=having)
                 )
-            if plan is not None and inner is not None:
+            if plan is not None:
                 holds, checks = plan
                 before = len(self.found)
                 if holds not in _SCALARS or checks:
@@ -154,10 +197,10 @@ class _Walk:
                     if checks and not self.misfits:
                         for check in checks:
                             self.found += check(inner, here)
-                elif not _SCALARS[holds][1](inner):
+                elif not _SCALARS[holds].fits(inner):
                     self.misfits.append(_wrong(inner, holds, (*path, field)))
-                if field in _DROPPED_BEFORE:
-                    self.found[before:] = [replace(each, since=_DROPPED_BEFORE[field]) for each in self.found[before:]]
+                if (name, field) in _DROPPED:
+                    self.found[before:] = [replace(each, **_DROPPED[name, field]) for each in self.found[before:]]
         if self.misfits:
             return
         for field, detail in needed:
@@ -178,12 +221,12 @@ class _Walk:
             if not isinstance(value, dict):
                 self.misfits.append(FieldError(path, f"expected an object, got {type_name(value)}"))
                 return
-            fits = _SCALARS[holds[1:]][1] if holds[1:] in _SCALARS else None
+            fits = _SCALARS[holds[1:]].fits if holds[1:] in _SCALARS else None
             for key, each in value.items():
-                if each is not None and (fits is None or not fits(each)):
+                if fits is None or not fits(each):
                     self.value(each, holds[1:], (*path, key), above)
         elif holds in _SCALARS:
-            if not _SCALARS[holds][1](value):
+            if not _SCALARS[holds].fits(value):
                 self.misfits.append(_wrong(value, holds, path))
         elif not isinstance(value, dict):
             self.misfits.append(FieldError(path, f"expected an object, got {type_name(value)}"))
@@ -192,7 +235,7 @@ class _Walk:
 
 
 def _wrong(value: object, holds: str, path: Path) -> FieldError:
-    expected = _SCALARS[holds][0]
+    expected = _SCALARS[holds].name
     if holds in ("i", "l") and _is_whole(value):
         return FieldError(
             path, f"{_shortened(value)} does not fit into {expected} of {32 if holds == 'i' else 64} bits"
@@ -242,17 +285,25 @@ def _is_base64(value: object) -> bool:
         return False
 
 
-_SCALARS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "": ("a string", lambda value: isinstance(value, str)),
-    "i": ("a whole number", lambda value: _fits(value, 32)),
-    "l": ("a whole number", lambda value: _fits(value, 64)),
-    "n": ("a number", _is_number),
-    "b": ("true or false", lambda value: isinstance(value, bool)),
-    "q": ("a quantity such as 100m or 2Gi", _is_quantity),
-    "t": ("a time", lambda value: isinstance(value, str) and (not value or is_time(value))),
-    "y": ("text in base64", _is_base64),
-    "x": ("a whole number or a string", lambda value: isinstance(value, str) or _fits(value, 32)),
-    "o": ("", lambda value: True),
+class _Scalar(NamedTuple):
+    """What a scalar is called, which values it has, and its zero value in Go."""
+
+    name: str
+    fits: Callable[[Any], bool]
+    zero: Any
+
+
+_SCALARS: Mapping[str, _Scalar] = {
+    "": _Scalar("a string", lambda value: isinstance(value, str), ""),
+    "i": _Scalar("a whole number", lambda value: _fits(value, 32), 0),
+    "l": _Scalar("a whole number", lambda value: _fits(value, 64), 0),
+    "n": _Scalar("a number", _is_number, 0),
+    "b": _Scalar("true or false", lambda value: isinstance(value, bool), False),
+    "q": _Scalar("a quantity such as 100m or 2Gi", _is_quantity, 0),
+    "t": _Scalar("a time", lambda value: isinstance(value, str) and (not value or is_time(value)), ""),
+    "y": _Scalar("text in base64", _is_base64, ""),
+    "x": _Scalar("a whole number or a string", lambda value: isinstance(value, str) or _fits(value, 32), 0),
+    "o": _Scalar("", lambda value: True, None),
 }
 
 

@@ -16,15 +16,16 @@ from ksched_cli.api.validation.fields import EVER
 class FieldError(Struct, frozen=True):
     """field.Error: the path of the field and the text without it. `is_missing`: the field is not written. `since`: the
     number after "1." of the first minor that has the rule; 0 if every minor counts as having it. `until`: that of the
-    first minor that no longer has it. `gate`: the rule holds while this gate is off. `hint` names a field that may be
-    meant. `is_unknown`: the type has no such field, or only in the minors from the first to the last of `having`."""
+    first minor that no longer has it. `gate`: the rule holds while this gate is on, or with a False while it is off.
+    `hint` names a field that may be meant. `is_unknown`: the type has no such field, or only in the minors from the
+    first to the last of `having`."""
 
     path: Path
     message: str
     is_missing: bool = False
     since: int = 0
     until: int = EVER
-    gate: str = ""
+    gate: tuple[str, bool] | None = None
     hint: str = ""
     is_unknown: bool = False
     having: tuple[int, int] | None = None

@@ -336,6 +336,13 @@ def _autoscaler(spec: Mapping[str, Any], path: Path) -> Errors:
         yield forbidden((*path, "metrics"), text)
 
 
+def _fewest(fewest: int, path: Path) -> Errors:
+    if fewest < 1:
+        error, gate = invalid(path, fewest, "must be greater than or equal to 1"), "HPAScaleToZero"
+        yield replace(error, gate=(gate, False), hint="" if fewest else f"0 needs the feature gate {gate}")
+    yield from NOT_NEGATIVE(fewest, path)
+
+
 # The first minor that validates the apiVersion of what an autoscaler names.
 _CHECKS_TARGETS = 34
 
@@ -531,7 +538,7 @@ ROWS: Rows = {
     "HorizontalPodAutoscalerSpec": {
         "": _autoscaler,
         "scaleTargetRef": NEEDED,
-        "minReplicas": NOT_NEGATIVE,
+        "minReplicas": _fewest,
         "targetCPUUtilizationPercentage": checks.no_less_than(1, "must be greater than 0"),
     },
     "CrossVersionObjectReference": {"kind! name!": _SEGMENT},

@@ -108,7 +108,8 @@ def _toleration(found: Mapping[str, Any], path: Path) -> Errors:
         yield invalid((*path, "operator"), value, "value must be empty when `operator` is 'Exists'")
     elif operator in ("Lt", "Gt"):
         supported = ("Equal", "Exists", "Lt", "Gt")
-        yield replace(unsupported((*path, "operator"), operator, supported), gate="TaintTolerationComparisonOperators")
+        error, gate = unsupported((*path, "operator"), operator, supported), "TaintTolerationComparisonOperators"
+        yield replace(error, gate=(gate, False), hint=f"{operator} needs the feature gate {gate}")
         number = value.removeprefix("-")
         is_whole = number.isascii() and number.isdigit() and (number == "0" or number[0] != "0")
         if not is_whole or not -(2**63) <= int(value) < 2**63:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from msgspec.structs import replace
-
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.label_names import key_problems
@@ -33,8 +31,6 @@ from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 _ROLLING = "RollingUpdate"
 _MOST_INDEXED, _MANY, _MOST_OF_MANY = 100_000, 100_000, 10_000
 _DEFAULT_DEADLINE = 600
-# The first minor that has the gate MaxUnavailableStatefulSet on. Before, the API server drops the field.
-_SETS_HAVE_MAX_UNAVAILABLE = 37
 
 
 def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Errors]:
@@ -115,6 +111,11 @@ def _daemon_set_strategy(strategy: Mapping[str, Any], path: Path) -> Errors:
         yield required((*here, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
 
 
+def _not_zero(value: Any, path: Path) -> Errors:
+    if checks.amount_of(value) == 0:
+        yield invalid(path, value, "cannot be 0")
+
+
 def _stateful_set(spec: Mapping[str, Any], path: Path) -> Errors:
     """ValidateStatefulSetSpec."""
     policy, strategy = text_at(spec, "podManagementPolicy"), object_at(spec, "updateStrategy")
@@ -125,9 +126,6 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Errors:
         yield invalid((*path, "updateStrategy"), dict(strategy), "must be 'RollingUpdate' or 'OnDelete'")
     elif text_at(strategy, "type") == "OnDelete" and rolling is not None:
         yield invalid(here, rolling, "only allowed for updateStrategy 'RollingUpdate'")
-    elif rolling and checks.amount_of(rolling.get("maxUnavailable", 1)) == 0:
-        error = invalid((*here, "maxUnavailable"), rolling["maxUnavailable"], "cannot be 0")
-        yield replace(error, since=_SETS_HAVE_MAX_UNAVAILABLE)
     claims = {
         (*here, "metadata", "name"): text_at(object_at(claim, "metadata"), "name")
         for here, claim in each_at(spec, path, "volumeClaimTemplates")
@@ -396,7 +394,7 @@ ROWS: Rows = {
     # The API server accepts a longer name, and refuses the pods: they have it in a label, with a dash and ten digits.
     "StatefulSet": {"metadata": _named("(?s).{0,52}|.{64,}", "labels of its pods: must be no more than 63 bytes")},
     "StatefulSetOrdinals": {"start": NOT_NEGATIVE},
-    "RollingUpdateStatefulSetStrategy": {"partition": NOT_NEGATIVE, "maxUnavailable": _PERCENT},
+    "RollingUpdateStatefulSetStrategy": {"partition": NOT_NEGATIVE, "maxUnavailable": (*_PERCENT, _not_zero)},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted whenScaled": "Delete|Retain"},
     "ReplicationControllerSpec": {
         "replicas minReadySeconds": NOT_NEGATIVE,

@@ -13,8 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from ksched_cli.api.core import NodeSelectorRequirement
-from ksched_cli.api.label_names import key_problems, value_problems
-from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, NORMALIZED_LABELS, ZONE, integer
+from ksched_cli.api.label_names import STABLE_LABELS, key_problems, value_problems
+from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, ZONE, integer
 
 NODEPOOL: Final = "karpenter.sh/nodepool"
 CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
@@ -121,7 +121,7 @@ def requirement_problems(
     requirement: NodeSelectorRequirement, provider: Provider, min_values: int | None = None
 ) -> Iterator[str]:
     """ValidateRequirement: what is wrong with a requirement of a pod or a NodePool, in Karpenter's words."""
-    key = NORMALIZED_LABELS.get(requirement.key, requirement.key)
+    key = STABLE_LABELS.get(requirement.key, requirement.key)
     operator, values = requirement.operator, requirement.values
     if operator not in _OPERATORS:
         yield f"key {key} has an unsupported operator {operator} not in [{' '.join(sorted(_OPERATORS))}]"

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import NodeSelectorRequirement
+from ksched_cli.api.label_names import STABLE_LABELS
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 ZONE: Final = "topology.kubernetes.io/zone"
@@ -26,15 +27,6 @@ MAX_INT64: Final = 2**63 - 1
 _SHOWN_VALUES = 5
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _NO_VALUES: frozenset[str] = frozenset()
-
-# v1.NormalizedLabels: old names of well-known labels.
-NORMALIZED_LABELS: Mapping[str, str] = {
-    "failure-domain.beta.kubernetes.io/zone": ZONE,
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-}
 
 
 def integer(text: str) -> int | None:
@@ -58,7 +50,7 @@ class LabelRequirement(Struct, frozen=True, cache_hash=True, gc=False):
     @classmethod
     def of(cls, key: str, operator: str, values: Iterable[str] = (), min_values: int | None = None) -> LabelRequirement:
         """NewRequirementWithFlexibility: the requirement of a selector's key, operator and values."""
-        key = NORMALIZED_LABELS.get(key, key)
+        key = STABLE_LABELS.get(key, key)
         given = tuple(values)
         if operator == "In":
             return cls(key, frozenset(given), min_values=min_values)

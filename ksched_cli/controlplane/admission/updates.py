@@ -16,6 +16,7 @@ from msgspec import Struct
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import Pod, Service
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.label_names import STABLE_LABELS
 from ksched_cli.api.storage import CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.errors import Errors, FieldError, forbidden, invalid
 from ksched_cli.api.validation.fields import amount_in, items_at, number_at, object_at, text_at, volume_sources_of
@@ -251,13 +252,21 @@ def _volume(after: Document, before: Document) -> Errors:
     sources = set(volume_sources_of("PersistentVolumeSpec"))
     old, new = object_at(before, "spec"), object_at(after, "spec")
     if not sources.isdisjoint(old):
-        changed = {path[1] for path in _changed(("spec",), after, before, frozenset(sources)) if path[1] in sources}
+        paths = _changed(("spec",), after, before, frozenset(sources))
+        # The secret for an expansion may be set once.
+        secret = ("csi", "controllerExpandSecretRef")
+        is_set = bool(object_at(old, *secret))
+        changed = {path[1] for path in paths if path[1] in sources and (is_set or path[1:3] != secret)}
         if changed:
             # The source that is new, not the one that it replaces.
             field = min(changed, key=lambda each: (each not in new, each))
             yield forbidden(("spec", field), "spec.persistentvolumesource is immutable after creation")
-    if old.get("nodeAffinity") and any(_changed(("spec", "nodeAffinity"), after, before)):
-        yield invalid(("spec", "nodeAffinity"), new.get("nodeAffinity"), _IMMUTABLE)
+    if old.get("nodeAffinity") and not all(
+        path[-1] == "key" and STABLE_LABELS.get(_at(before, path)) == _at(after, path)
+        for path in _changed(("spec", "nodeAffinity"), after, before)
+    ):
+        text = f"{_IMMUTABLE}, except for updating from beta label to GA"
+        yield invalid(("spec", "nodeAffinity"), new.get("nodeAffinity"), text)
 
 
 _GRACE = "terminationGracePeriodSeconds"

@@ -22,6 +22,7 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import DEFAULT, NEWEST, Release
+from ksched_cli.releases.served_versions import ServerRules
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes, DeletedPod, changed
@@ -53,10 +54,7 @@ class SchedulerSpec(Struct, frozen=True):
         return replace(
             given,
             namespace=namespace,
-            minor=self.release.minor,
-            scales_to_zero=self.gates.enabled("HPAScaleToZero"),
-            compares_tolerations=self.gates.enabled("TaintTolerationComparisonOperators"),
-            checks_admin_access=self.gates.enabled("DRAAdminAccess"),
+            rules=ServerRules(self.release.minor, self.gates.on()),
             autoscalers=cluster.autoscalers,
         )
 

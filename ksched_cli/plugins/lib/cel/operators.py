@@ -39,8 +39,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
-# Of the years 1 to 9999, which is as far as CEL goes; with an offset, the local year is 0 or 10000 as well. The calendar
-# repeats after so many years and seconds.
+# Of the years 1 to 9999, which is as far as CEL goes; with an offset, the local year may be 0 or 10000, too. The
+# calendar repeats after so many years and seconds.
 _FIRST, _LAST = -62135596800, 253402300799
 _YEARS, _CYCLE = 400, 146097 * 86400
 # As far as Go reads the hours and minutes of an offset.
