@@ -69,6 +69,6 @@ def capacity(
         ignore_pending=ignore_pending,
         allow_empty=run.allow_empty,
     )
-    show(found, output, warnings=found.warnings, headers=not no_headers, zones=found.nodes.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=found.node_table.zones)
     none_fits = any(each.sets == 0 for each in found.capacities)
     raise typer.Exit(SOME_DO_NOT_FIT if none_fits and not exit_zero else 0)

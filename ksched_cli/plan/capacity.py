@@ -10,12 +10,11 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -26,8 +25,8 @@ from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import InputError, Problem, UsageError, did_you_mean
-from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.results.amounts import Amounts
 from ksched_cli.plan.results.nodes import Failure, NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -72,15 +71,21 @@ def _nearest(name: str, shapes: Sequence[Shape]) -> str:
 
 End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
 
-Amounts = Mapping[str, int]
 
-
-class Portion(Struct, frozen=True):
+class Portion(Struct, frozen=True, rename="camel"):
     """A shape, and how many of it make up one set."""
 
     name: str
-    label: str
-    count: int
+    label: str = field(name="manifest")
+    count: int = field(name="perSet")
+
+
+class CountedShape(Portion, frozen=True):
+    """`fits` counts every replica that was placed, those of a last incomplete set included. `requests`: those of one
+    replica."""
+
+    fits: int
+    requests: Amounts
 
 
 class CapacityEnd(Struct, frozen=True, omit_defaults=True):
@@ -93,20 +98,24 @@ class CapacityEnd(Struct, frozen=True, omit_defaults=True):
     message: str = ""
 
 
-class NodeRoom(Struct, frozen=True):
-    """How many replicas of each shape a node took, what keeps the next one out, and what is free then."""
+class NodeRoom(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How many replicas of each shape a node took, what is free then, and what keeps the next one out. `runs_out`: the
+    resources that one more lacks, empty if the node rejects it for another reason; None if the node takes one more."""
 
     node: str
-    fits: Amounts
-    failure: Failure | None
+    fits: Mapping[str, int]
     free: Amounts
-    reasons: tuple[Reason, ...] = ()
+    runs_out: tuple[str, ...] | None = None
+    plugin: str = ""
+    code: str = ""
+    reasons: tuple[str, ...] = ()
 
-    @property
-    def runs_out(self) -> tuple[str, ...]:
-        """The resources that one more replica lacks on the node; empty if the node rejects it for another reason."""
-        lacks = tuple(reason.lacks for reason in self.reasons)
-        return lacks if all(lacks) else ()
+    @classmethod
+    def of(cls, node: str, fits: Mapping[str, int], free: Amounts, status: Status | None) -> NodeRoom:
+        if status is None:
+            return cls(node, fits, free)
+        failure, lacks = Failure.of(status), tuple(reason.lacks for reason in status.reasons)
+        return cls(node, fits, free, lacks if all(lacks) else (), failure.plugin, failure.code, failure.reasons)
 
     @property
     def count(self) -> int:
@@ -132,21 +141,22 @@ class Stranded(Struct, frozen=True):
     allocatable: Amounts
 
 
-class Capacity(Struct, frozen=True):
-    """`sets` complete ones fit; `fits` counts every replica that was placed, those of a last incomplete set included.
-    `requests`: the requests of one replica of each shape. `stranded` is there when no node takes another replica."""
+class Capacity(Struct, frozen=True, omit_defaults=True):
+    """`sets` complete ones fit. `stranded` is there when no node takes another replica. `autoscaling`: the nodes that
+    the autoscaler has added, and why it adds no more (a Provisioning; in a document its entry)."""
 
-    portions: tuple[Portion, ...]
+    shapes: tuple[CountedShape, ...]
     sets: int
-    fits: Amounts
     end: CapacityEnd
     nodes: tuple[NodeRoom, ...]
-    requests: Mapping[str, Amounts]
     free: Amounts
-    stranded: Stranded | None
-    pending: PendingCounts | None
-    # The nodes that the autoscaler has added, and why it adds no more.
-    autoscaling: Provisioning | None = None
+    stranded: Stranded | None = None
+    pending: PendingCounts | None = None
+    autoscaling: Any = None
+
+    @property
+    def is_mixed(self) -> bool:
+        return len(self.shapes) > 1 or self.shapes[0].count > 1
 
 
 class _ReplicasAhead:
@@ -318,21 +328,20 @@ class _Count:
     def result(
         self, portions: Sequence[Portion], sets: int, why: CapacityEnd, pending: PendingCounts | None
     ) -> Capacity:
-        names = [portion.name for portion in portions]
-        totals = dict.fromkeys(names, 0)
+        fits: Counter[str] = Counter()
         for (_, shape), count in self._on.items():
-            totals[shape] += count
+            fits[shape] += count
         resources = self._scheduler.cluster.resources.names
+        shapes = []
+        for each in portions:
+            requests = sorted(self._requests.get(each.name, {}).items())
+            amounts = Amounts({resources[row]: amount for row, amount in requests})
+            shapes.append(CountedShape(each.name, each.label, each.count, fits[each.name], amounts))
         return Capacity(
-            tuple(portions),
+            tuple(shapes),
             sets,
-            totals,
             why,
-            self._rooms(names),
-            {
-                shape: {resources[row]: amount for row, amount in sorted(requests.items())}
-                for shape, requests in self._requests.items()
-            },
+            self._rooms([portion.name for portion in portions]),
             self._totals(self._free()),
             self._stranded() if why.by == "full" else None,
             pending,
@@ -363,19 +372,18 @@ class _Count:
     def _named(self, amounts: Sequence[int]) -> Amounts:
         """Amounts of cpu, memory and the other resources that replicas request."""
         names = self._scheduler.cluster.resources.names
-        return {names[row]: amounts[row] for row in sorted({CPU, MEMORY}.union(*self._requests.values()))}
+        return Amounts({names[row]: amounts[row] for row in sorted({CPU, MEMORY}.union(*self._requests.values()))})
 
     def _rooms(self, names: Sequence[str]) -> tuple[NodeRoom, ...]:
         """The room of each node, sorted by name."""
         nodes = self._scheduler.cluster.nodes
         rejections, free = self._rejections(), self._free()
         rooms = (
-            NodeRoom(
+            NodeRoom.of(
                 node,
                 {name: self._on[row, name] for name in names},
-                Failure.of(status) if (status := rejections.get(row)) else None,
                 self._named(free[:, row].tolist()),
-                status.reasons if status else (),
+                rejections.get(row),
             )
             for row, node in enumerate(nodes.names)
         )
@@ -400,16 +408,17 @@ def _why(decision: Decision, shape: str) -> CapacityEnd:
     return CapacityEnd("full", shape, "", diagnosis.filter_message())
 
 
-@dataclass(frozen=True, repr=False)
-class CapacityResult(Displayed):
-    """The capacity for the mix, or for each manifest by itself."""
+class CapacityResult(
+    Displayed, Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="kind", tag="Capacity"
+):
+    """The capacity for the mix, or for each manifest by itself. `node_table`: all nodes before and after; only before
+    where several manifests were counted by themselves."""
 
     capacities: tuple[Capacity, ...]
+    node_table: NodeChanges | Any = None
     coverage: Mapping[str, Any]
-    warnings: tuple[str, ...]
-    stats: Stats
-    # All nodes before and after; only before where several manifests were counted by themselves.
-    nodes: NodeChanges = field(compare=False, repr=False)
+    stats: Stats | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def count_capacity(
@@ -443,10 +452,14 @@ def count_capacity(
         with trial:
             counted = pending if pending_first else None
             capacities.append(capacity(run.scheduler, portions, limit=limit, pending=counted, new_nodes=new_nodes))
-    placed = sum(sum(each.fits.values()) for each in capacities)
-    nodes = run.node_changes() if len(capacities) == 1 else NodeChanges(run.nodes, run.nodes)
-    stats = run.stats(placed, time.perf_counter() - started)
-    return CapacityResult(tuple(capacities), run.coverage, source.warnings, stats, nodes)
+    placed = sum(shape.fits for each in capacities for shape in each.shapes)
+    return CapacityResult(
+        capacities=tuple(capacities),
+        node_table=run.node_changes() if len(capacities) == 1 else NodeChanges(run.nodes, run.nodes),
+        coverage=run.coverage,
+        stats=run.stats(placed, time.perf_counter() - started),
+        warnings=source.warnings,
+    )
 
 
 def _add_nodes_for_pending(run: Run) -> PendingCounts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.controlplane.store import Store, workload_name
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.plan.results.amounts import Amounts
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -23,47 +24,43 @@ from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import ShapeCatalog, catalog_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.derived import derive_catalog
+from ksched_cli.plan.size.results import without_zeros
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.sources.loaded import Loaded
 
 _RESOURCES = ("cpu", "memory")
 # Requests are looked for in steps of 1m and 1Mi.
 _STEPS = {"cpu": 1, "memory": 2**20}
+_DIGITS = Decimal("0.00001")
 
 
-class RequestLimit(Struct, frozen=True):
-    """What each pod may request of a resource at most, while its other requests stay; None if the pods fit with no
-    request of it."""
-
-    resource: str
-    requested: int
-    most: int | None
-
-
-class ShapeFit(Struct, frozen=True):
+class ShapeFit(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Pods of the workload on an empty node of a shape. `most`: how much each may request and as many still fit;
     `one_more`: how much each may request at most for one more to fit; `stranded`: what is free beside them, in amounts
-    and in per cent of what DaemonSets leave. `price`: of the share of one pod. `why_not`: why none fits."""
+    and in per cent of what DaemonSets leave. `price_per_pod`: of the share of one pod. `why_not`: why none fits; the
+    amounts are there without it."""
 
     shape: str
     pods: int
-    most: Mapping[str, int]
-    one_more: Mapping[str, int]
-    stranded: Mapping[str, int]
-    stranded_percent: Mapping[str, int]
-    price: Decimal | None = None
     why_not: str = ""
+    most: Amounts | None = None
+    one_more: Amounts | None = None
+    stranded: Amounts | None = None
+    stranded_percent: Mapping[str, int] | None = None
+    price_per_pod: Decimal | None = None
 
 
-class WorkloadRequests(Struct, frozen=True):
-    """One workload of the manifests. `placed` of its pods have a node with the requests as they are; `limits` are those
-    of the cluster now, all other pending pods placed too."""
+class WorkloadRequests(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One workload of the manifests. `placed` of its pods have a node with the `requests` as they are. `most`: what
+    each pod may request of a resource at most in the cluster now, while its other requests stay and all other pending
+    pods are placed too; a resource is absent if the pods fit with no request of it."""
 
     workload: str
     pods: int
     placed: int
-    message: str
-    limits: tuple[RequestLimit, ...]
+    message: str = ""
+    requests: Amounts
+    most: Amounts
     shapes: tuple[ShapeFit, ...]
 
     @property
@@ -71,13 +68,22 @@ class WorkloadRequests(Struct, frozen=True):
         return self.placed == self.pods
 
 
-class Rightsizing(Displayed, Struct, frozen=True):
-    workloads: tuple[WorkloadRequests, ...]
+class Rightsizing(
+    Displayed,
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="kind",
+    tag="Rightsizing",
+):
     unit: str
+    workloads: tuple[WorkloadRequests, ...]
     coverage: Mapping[str, Any]
     stats: Stats
+    node_table: NodeChanges | Any = None
     warnings: tuple[str, ...] = ()
-    columns: NodeChanges | None = None
 
     @property
     def fits(self) -> bool:
@@ -102,11 +108,15 @@ def rightsize_input(source: LoadedInput, catalog: ShapeCatalog | None) -> Rights
     rooms = [_Requests(trials, name, rows) for name, rows in found]
     results = tuple(room.result(shapes, priced=catalog is not None) for room in rooms)
     seconds = time.perf_counter() - started
-    unit = catalog.unit if catalog else ""
-    stats = prepared.stats(sum(each.pods for each in results), seconds)
     after = trials.run({}).columns
-    columns = None if after is None else NodeChanges(NodeColumns.of(trials.cluster), after)
-    return Rightsizing(results, unit, prepared.coverage, stats, source.warnings, columns)
+    return Rightsizing(
+        unit=catalog.unit if catalog else "",
+        workloads=results,
+        coverage=prepared.coverage,
+        stats=prepared.stats(sum(each.pods for each in results), seconds),
+        node_table=None if after is None else NodeChanges(NodeColumns.of(trials.cluster), after),
+        warnings=source.warnings,
+    )
 
 
 def _catalog_of_nodes(loaded: Loaded) -> ShapeCatalog:
@@ -143,23 +153,31 @@ class _Requests:
 
     def result(self, catalog: ShapeCatalog, *, priced: bool) -> WorkloadRequests:
         placed, message = self._place({})
-        limits = tuple(self._limit(resource) for resource in _RESOURCES)
+        limits = {resource: self._limit(resource) for resource in _RESOURCES}
         surveyor = Surveyor(self._trials, catalog)
         shapes = tuple(
             self._on_shape(shape.title, free, why, shape.price if priced else None)
             for shape, free, why in surveyor.judge_on_shapes(self._rows[0])
         )
-        return WorkloadRequests(self._name, len(self._rows), placed, message, limits, shapes)
+        return WorkloadRequests(
+            workload=self._name,
+            pods=len(self._rows),
+            placed=placed,
+            message=message,
+            requests=Amounts(self._own),
+            most=Amounts({resource: most for resource, most in limits.items() if most is not None}),
+            shapes=shapes,
+        )
 
     # The cluster now
 
-    def _limit(self, resource: str) -> RequestLimit:
-        """By bisection: more of the resource never fits where less does not."""
+    def _limit(self, resource: str) -> int | None:
+        """By bisection: more of the resource never fits where less does not. None if the pods do not fit with 0."""
         step = _STEPS[resource]
         index = self._trials.cluster.resources.find(resource)
         largest = int(self._trials.cluster.nodes.allocatable[index].max(initial=0)) if index is not None else 0
         most = _largest(largest // step, lambda steps: self._fits({resource: steps * step}))
-        return RequestLimit(resource, self._own[resource], None if most is None else most * step)
+        return None if most is None else most * step
 
     def _fits(self, requests: Mapping[str, int]) -> bool:
         return self._place(requests)[0] == len(self._rows)
@@ -187,20 +205,17 @@ class _Requests:
         amounts = {names[row]: amount for row, amount in info.incoming_requests} | {"pods": 1}
         count = 0 if why else min(free.get(name, 0) // amount for name, amount in amounts.items())
         if not count:
-            return ShapeFit(title, 0, {}, {}, {}, {}, None, why or "Insufficient resources")
+            return ShapeFit(title, 0, why or "Insufficient resources")
         left = {name: free[name] - count * amounts.get(name, 0) for name in _RESOURCES}
+        less = {name: free[name] // (count + 1) for name in _RESOURCES}
         return ShapeFit(
             title,
             count,
-            {name: free[name] // count for name in _RESOURCES},
-            {
-                name: free[name] // (count + 1)
-                for name in _RESOURCES
-                if amounts.get(name, 0) > free[name] // (count + 1)
-            },
-            left,
-            {name: left[name] * 100 // max(free[name], 1) for name in _RESOURCES},
-            None if price is None else price / count,
+            most=Amounts({name: free[name] // count for name in _RESOURCES}),
+            one_more=Amounts({name: most for name, most in less.items() if amounts.get(name, 0) > most}),
+            stranded=Amounts(left),
+            stranded_percent={name: left[name] * 100 // max(free[name], 1) for name in _RESOURCES},
+            price_per_pod=None if price is None else without_zeros((price / count).quantize(_DIGITS, ROUND_HALF_UP)),
         )
 
 

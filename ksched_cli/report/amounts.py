@@ -1,20 +1,16 @@
-"""Amounts of resources as texts: exact for documents, short for people, rounded down for a manifest. Parsing of
-quantities is in `api/quantity.py`."""
+"""Amounts of resources as texts: short for people, rounded down for a manifest. Documents have the exact quantities
+(`plan/results/amounts.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ksched_cli.api.quantity import format_milli, is_bytes, milli_value, quantity_text, value
+from ksched_cli.api.quantity import format_milli, is_bytes, quantity_text
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP = 1024
 _CORE = 1000
 _MEBI = 2**20
-
-
-def exact_all(amounts: Mapping[str, int]) -> dict[str, str]:
-    return {resource: quantity_text(resource, amount) for resource, amount in amounts.items()}
 
 
 def short(resource: str, amount: int) -> str:
@@ -51,12 +47,3 @@ def _short_bytes(amount: int) -> str:
     while size >= _STEP and unit + 1 < len(_UNITS):
         size, unit = size / _STEP, unit + 1
     return f"{round(size, 1):g}{_UNITS[unit]}"
-
-
-def amount_of(resource: str, text: str) -> int:
-    """Thousandths of cpu, whole units of other resources."""
-    return milli_value(text) if resource == "cpu" else value(text)
-
-
-def amounts_of(texts: Mapping[str, str] | None) -> dict[str, int]:
-    return {resource: amount_of(resource, text) for resource, text in (texts or {}).items()}

@@ -18,6 +18,7 @@ from ksched_cli.autoscale.karpenter.decision import PodWithoutNode, Provisioning
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.controlplane.admission.quantities import Denial
+from ksched_cli.framework.status import Code, Status
 from ksched_cli.plan.capacity import (
     Capacity,
     NodeRoom,
@@ -29,6 +30,7 @@ from ksched_cli.plan.capacity import (
     capacity,
     place_pending,
 )
+from ksched_cli.plan.results.amounts import Amounts
 from ksched_cli.plugins.node_affinity import NodeAffinityReasons
 from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
 from ksched_cli.simulator import Simulator
@@ -144,11 +146,11 @@ def test_capacity_equals_placing_replicas_one_by_one(data: st.DataObject) -> Non
     expected = one_by_one(nodes, known, [(shape, 1)], limit=9)
     counted = count(nodes, [*running, *waiting], (shape, 1), limit=9)
     assert per_node(counted) == dict(expected)
-    assert counted.sets == counted.fits["new"] == expected.total()
+    assert counted.sets == counted.shapes[0].fits == expected.total()
     assert (counted.end.by == "max") == (expected.total() == 9)
     assert all(amount >= 0 for room in counted.nodes for amount in room.free.values())
     if counted.end.by == "full":
-        assert all(room.failure for room in counted.nodes)
+        assert all(room.plugin for room in counted.nodes)
 
 
 @pytest.mark.slow
@@ -163,7 +165,7 @@ def test_a_mix_equals_placing_its_sets_one_by_one(data: st.DataObject) -> None:
     counted = count(nodes, running, (one, many[0]), (other, many[1]), limit=9)
     assert per_node(counted) == dict(expected)
     assert counted.sets == expected.total() // sum(many)
-    assert sum(counted.fits.values()) == expected.total()
+    assert sum(shape.fits for shape in counted.shapes) == expected.total()
 
 
 SMALL = make_node("small").allocatable(cpu="2", memory="16Gi", pods=110).obj()
@@ -175,7 +177,7 @@ WEB = make_pod("web").requests(cpu="1", memory="1Gi").obj()
 def test_what_runs_out_first_where_and_what_is_stranded() -> None:
     counted = count([SMALL, BIG, SHUT], [], (WEB, 1))
     assert per_node(counted) == {"small": 2, "big": 4}
-    reasons = {room.node: room.failure.reasons for room in counted.nodes if room.failure}
+    reasons = {room.node: room.reasons for room in counted.nodes if room.plugin}
     assert reasons == {
         "big": ("Insufficient memory",),
         "small": ("Insufficient cpu",),
@@ -196,7 +198,10 @@ def test_what_runs_out_first_where_and_what_is_stranded() -> None:
 def test_a_node_that_lacks_something_else_too_does_not_run_out() -> None:
     cpu, pods = NodeResourcesFitReasons.insufficient(resource="cpu"), NodeResourcesFitReasons.too_many_pods()
     other = NodeAffinityReasons.unmatched_profile()
-    found = [NodeRoom("n", {}, None, {}, reasons).runs_out for reasons in ((), (cpu, pods), (cpu, other), (other,))]
+    found = [
+        NodeRoom.of("n", {}, Amounts(), Status(Code.UNSCHEDULABLE, reasons)).runs_out
+        for reasons in ((), (cpu, pods), (cpu, other), (other,))
+    ]
     assert found == [(), ("cpu", "pods"), (), ()]
 
 
@@ -231,12 +236,12 @@ def test_pending_pods_come_first_unless_they_are_ignored() -> None:
 def test_the_bound_ends_what_has_no_end_in_sight() -> None:
     counted = count([SMALL], [], (make_pod("tiny").obj(), 1), limit=7)
     assert (counted.sets, counted.end.by, counted.stranded) == (7, "max", None)
-    assert all(room.failure is None for room in counted.nodes)
+    assert all(room.runs_out is None for room in counted.nodes)
 
 
 def test_a_bound_within_a_set_leaves_it_incomplete() -> None:
     counted = count([BIG], [], (WEB, 2), (make_pod("tiny").obj(), 1), limit=5)
-    assert (counted.sets, counted.fits) == (1, {"web": 4, "tiny": 1})
+    assert (counted.sets, [(each.name, each.fits) for each in counted.shapes]) == (1, [("web", 4), ("tiny", 1)])
 
 
 @pytest.mark.parametrize("pods", [9, 10, 50])
@@ -246,17 +251,17 @@ def test_a_quota_ends_a_run_of_copies(pods: int) -> None:
     quota = ResourceQuota(ObjectMeta(name="few", namespace="default"), ResourceQuotaSpec({"pods": str(pods)}))
     counted = count(nodes, [], (WEB, 1), objects=(quota,))
     assert (counted.sets, counted.end.by, sum(per_node(counted).values())) == (pods, "refused", pods)
-    (requests,) = counted.requests.values()
-    assert counted.free["cpu"] == 40 * 8000 - pods * requests["cpu"]
+    (web,) = counted.shapes
+    assert counted.free["cpu"] == 40 * 8000 - pods * web.requests["cpu"]
 
 
 @pytest.mark.parametrize("limit", [1, 9, 50])
 def test_no_more_copies_than_the_limit_take_room(limit: int) -> None:
     nodes = [make_node(f"n{index:02}").allocatable(cpu="8", memory="8Gi", pods=9).obj() for index in range(40)]
     counted = count(nodes, [], (WEB, 1), limit=limit)
-    (requests,) = counted.requests.values()
+    (web,) = counted.shapes
     assert (counted.sets, counted.end.by, sum(per_node(counted).values())) == (limit, "max", limit)
-    assert counted.free["cpu"] == 40 * 8000 - limit * requests["cpu"]
+    assert counted.free["cpu"] == 40 * 8000 - limit * web.requests["cpu"]
 
 
 def test_a_quota_counts() -> None:
@@ -335,7 +340,7 @@ def test_copies_of_one_manifest_leave_nothing_behind_for_the_next() -> None:
     together = Simulator.load(nodes).capacity([many, few]).capacities
     alone = [Simulator.load(nodes).capacity([each]).capacities[0] for each in (many, few)]
     assert [each.sets for each in together] == [each.sets for each in alone] == [360, 45]
-    assert [each.fits for each in together] == [each.fits for each in alone]
+    assert [each.shapes for each in together] == [each.shapes for each in alone]
 
 
 def test_several_manifests_are_counted_in_one_cluster(built_clusters: list[Cluster]) -> None:

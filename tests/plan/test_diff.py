@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from ksched_cli.plan import diff as comparison
 from ksched_cli.plan.diff import Diff, PodChange, Side, diff
+from ksched_cli.plan.results.amounts import Amounts
 from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
 from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.plan.run.each import Copy
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
-from ksched_cli.report.amounts import amounts_of, exact_all
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import INPUT_MAKER
 from ksched_cli.world.results import FinalPod, FinalPods
@@ -46,19 +46,19 @@ def uses(nodes: NodeColumns) -> dict[str, NodeUse]:
     """The use of each node, read from the columns node by node."""
     columns = zip(nodes.requested.T.tolist(), nodes.allocatable.T.tolist(), nodes.pods.tolist(), strict=True)
     return {
-        name: NodeUse(pods, *(exact_all(present(nodes.resources, each)) for each in amounts))
+        name: NodeUse(pods, *(Amounts(present(nodes.resources, each)) for each in amounts))
         for name, (*amounts, pods) in zip(nodes.table.names, columns, strict=True)
     }
 
 
-def total(nodes: NodeColumns) -> tuple[int, dict[str, str], dict[str, str]]:
+def total(nodes: NodeColumns) -> tuple[int, dict[str, int], dict[str, int]]:
     pods, requested, allocatable = 0, dict[str, int](), dict[str, int]()
     for use in uses(nodes).values():
         pods += use.pods
         for into, amounts in ((requested, use.requested), (allocatable, use.allocatable)):
-            for name, amount in amounts_of(amounts).items():
+            for name, amount in amounts.items():
                 into[name] = into.get(name, 0) + amount
-    return pods, exact_all(requested), exact_all(allocatable)
+    return pods, requested, allocatable
 
 
 def in_order(use: NodeUse | None) -> tuple[int, list[Any], list[Any]]:
@@ -210,9 +210,9 @@ def test_use_and_spread(tmp_path: Path) -> None:
     was, now = uses["a"]
     assert was is not None
     assert now is not None
-    assert (was.requested["cpu"], now.requested["cpu"], was.pods, now.pods) == ("3", "2", 3, 2)
+    assert (was.requested["cpu"], now.requested["cpu"], was.pods, now.pods) == (3000, 2000, 3, 2)
     assert found.total.before == found.total.after
-    assert now.allocatable["cpu"] == "4"
+    assert now.allocatable["cpu"] == 4000
 
 
 @pytest.mark.parametrize(

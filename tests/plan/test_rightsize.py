@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.errors import InputError
 from ksched_cli.plan.rightsize import Rightsizing
-from ksched_cli.report.view.rightsize import RequestsPart, limit_lines
+from ksched_cli.report.view.rightsize import limit_lines
 from tests.builders import make_node, make_workload
 from tests.lanes import sampled
 from tests.plan.size.cases import catalog, daemon_set, load, node, pending, shape
@@ -27,7 +27,8 @@ def rightsize(objects: list[Any], *manifests: dict[str, Any], offers: Any = None
 
 
 def limits(found: Rightsizing) -> dict[str, int | None]:
-    return {each.resource: each.most for each in found.workloads[0].limits}
+    (first, *_) = found.workloads
+    return {resource: first.most.get(resource) for resource in first.requests}
 
 
 TWO = [node(f"n{at}", cpu="4", memory="16Gi", pods=20) for at in range(2)]
@@ -80,7 +81,7 @@ def test_an_odd_request_strands_the_rest_of_a_node() -> None:
     offers = catalog(shape("m", "0.12"), shape("tainted", 1, taints=[{"key": "gpu", "effect": "NoSchedule"}]))
     (web,) = rightsize([*TWO, daemon_set("agent", "100m")], deployment("web", 1, "1300m"), offers=offers).workloads
     fit, closed = web.shapes
-    assert (fit.pods, fit.price) == (3, Decimal("0.04"))
+    assert (fit.pods, fit.price_per_pod) == (3, Decimal("0.04"))
     assert (fit.most["cpu"], fit.one_more, fit.stranded["cpu"], fit.stranded_percent["cpu"]) == (
         1300,
         {"cpu": 975},
@@ -94,7 +95,7 @@ def test_an_odd_request_strands_the_rest_of_a_node() -> None:
 
 def test_without_a_catalog_the_shapes_are_those_of_the_nodes() -> None:
     (web,) = rightsize(TWO, deployment("web", 1, "1")).workloads
-    assert [(each.shape, each.pods, each.price) for each in web.shapes] == [("cpu4-memory16", 4, None)]
+    assert [(each.shape, each.pods, each.price_per_pod) for each in web.shapes] == [("cpu4-memory16", 4, None)]
 
 
 def test_the_shapes_of_nodes_with_labels_of_their_zone() -> None:
@@ -128,7 +129,7 @@ def test_a_daemon_set_has_no_request_to_size() -> None:
 def test_a_printed_limit_fits_and_one_step_more_does_not(replicas: int, resource: str, step: int) -> None:
     objects = [node("n0", cpu="3930m", memory="15100Mi", pods=20), node("n1", cpu="4", memory="16Gi", pods=20)]
     (workload,) = rightsize(objects, deployment("web", replicas, "100m", "100Mi")).workloads
-    (line,) = [each for each in limit_lines(RequestsPart.of(workload)) if each.startswith(resource)]
+    (line,) = [each for each in limit_lines(workload) if each.startswith(resource)]
     printed = line.split("up to ")[1].split()[0]
     amount = milli_value(printed) if resource == "cpu" else value(printed)
     larger = f"{amount + step}m" if resource == "cpu" else str(amount + step)

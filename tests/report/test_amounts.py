@@ -8,8 +8,9 @@ import json
 import pytest
 
 from ksched_cli import Simulator
+from ksched_cli.plan.results.amounts import Amounts
 from ksched_cli.plan.watch import Kind, News
-from ksched_cli.report.amounts import amounts_of, at_most, at_most_all, in_cores, short, short_all
+from ksched_cli.report.amounts import at_most, at_most_all, in_cores, short, short_all
 from ksched_cli.report.encoding import json_text
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.watch import write_line
@@ -53,9 +54,9 @@ def test_short_amounts(resource: str, amount: int, text: str) -> None:
 
 
 def test_amounts_of_several_resources() -> None:
-    amounts = amounts_of({"cpu": "1500m", "memory": "2Mi", "pods": "0"})
+    amounts = Amounts.of_document({"cpu": "1500m", "memory": "2Mi", "pods": "0"})
     assert amounts == {"cpu": 1500, "memory": 2 * MEBI, "pods": 0}
-    assert amounts_of(None) == {}
+    assert amounts.document() == {"cpu": "1500m", "memory": "2Mi", "pods": "0"}
     assert (short_all(amounts), at_most_all(amounts)) == ("cpu 1.5, memory 2Mi", "cpu 1500m, memory 2Mi")
     assert [in_cores(each) for each in (0, 250, 999, 1000, 41_700)] == ["0", "0.25", "0.999", "1", "41.7"]
 

@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node
 from ksched_cli.api.object_facts import NodeZones, zone_of
-from ksched_cli.api.quantity import quantity_text
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
 from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.engine.decision import TIES_NAMED
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.results.amounts import Amounts
 
 if TYPE_CHECKING:
     from ksched_cli.cluster.nodes import NodeTable
@@ -56,11 +56,11 @@ def pool_of(node: Node) -> str:
 
 
 class NodeUse(Struct, frozen=True):
-    """The pods of a node, and its amounts by resource, as a manifest has them."""
+    """The number of pods of a node, and its amounts."""
 
     pods: int
-    requested: Mapping[str, str]
-    allocatable: Mapping[str, str]
+    requested: Amounts
+    allocatable: Amounts
 
 
 class NodeColumns(Struct, frozen=True, eq=False):
@@ -194,8 +194,8 @@ def differing_nodes(before: NodeColumns, after: NodeColumns) -> list[str]:
     return sorted({*added, *removed, *(names[row] for row in on_both[differs])})
 
 
-def _present(names: Iterable[str], amounts: Iterable[int]) -> dict[str, str]:
-    return {name: quantity_text(name, amount) for name, amount in zip(names, amounts, strict=False) if amount}
+def _present(names: Iterable[str], amounts: Iterable[int]) -> Amounts:
+    return Amounts({name: amount for name, amount in zip(names, amounts, strict=False) if amount})
 
 
 def total_use(nodes: NodeColumns) -> NodeUse:
@@ -204,14 +204,14 @@ def total_use(nodes: NodeColumns) -> NodeUse:
     return NodeUse(sum(nodes.pods.tolist()), requested, allocatable)
 
 
-def _sums(names: Sequence[str], columns: Int64Column) -> dict[str, str]:
+def _sums(names: Sequence[str], columns: Int64Column) -> Amounts:
     """The sum of each column. Python's integers do not overflow."""
     found = []
     for place, (name, column) in enumerate(zip(names, columns, strict=False)):
         nodes = np.flatnonzero(column)
         if len(nodes):
             found.append((int(nodes[0]), place, name, sum(column.tolist())))
-    return {name: quantity_text(name, total) for _, _, name, total in sorted(found)}
+    return Amounts({name: total for _, _, name, total in sorted(found)})
 
 
 def names_of(names: Sequence[str], rows: RowColumn) -> tuple[str, ...]:

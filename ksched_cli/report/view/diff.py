@@ -12,7 +12,6 @@ from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted, joined, named
 from ksched_cli.plan.diff import NodeChange, OnNode, PodPlace, SpreadChange, Tally
 from ksched_cli.plan.results.nodes import NodeUse
-from ksched_cli.report.amounts import amount_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part
@@ -357,5 +356,5 @@ def _from_to(values: Iterator[str]) -> str:
 
 
 def _percentage(use: NodeUse, resource: str) -> str:
-    there = amount_of(resource, use.allocatable.get(resource, "0"))
-    return f"{100 * amount_of(resource, use.requested.get(resource, '0')) / there:.0f}%" if there else "-"
+    there = use.allocatable.get(resource)
+    return f"{100 * use.requested.get(resource, 0) / there:.0f}%" if there else "-"

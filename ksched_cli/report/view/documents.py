@@ -52,7 +52,7 @@ def encoded(document: Struct) -> dict[str, Any]:
 def decoded(document: Mapping[str, Any], kind: type[D]) -> D:
     """The document of this kind. Raises ValueError if it lacks fields."""
     try:
-        return convert(document, kind)
+        return convert(document, kind, dec_hook=lambda part, value: part.of_document(value))
     except ValidationError as mistake:
         raise ValueError(str(mistake)) from None
 

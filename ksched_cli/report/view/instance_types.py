@@ -9,7 +9,8 @@ from ksched_cli.autoscale.instance_types.catalog import InstanceType
 from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
 from ksched_cli.errors import counted
 from ksched_cli.plan.instance_types import ARCH, InstanceTypeList, gpus_of, lowest_price
-from ksched_cli.report.amounts import amount_of, short
+from ksched_cli.plan.results.amounts import amount_of
+from ksched_cli.report.amounts import short
 from ksched_cli.report.view.autoscaling import assumed_section
 from ksched_cli.report.view.model import Section, Table, View, columns
 
