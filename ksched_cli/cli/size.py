@@ -41,8 +41,9 @@ Exit codes: 0 every pod has a node on the nodes bought, 1 some pod has none, 2 t
 CATALOG_HELP = """A catalog of the shapes that a cluster shows, as YAML for `ksched size --catalog`.
 
 The shapes are the instance types of the nodes, the instance types that Karpenter NodePools allow and a node or a
-NodeClaim shows, and the node groups of Cluster API with annotations to scale from zero. The amounts of a shape are the
-least that a node of the instance type can allocate; labels and taints are those that its nodes share.
+NodeClaim shows, and the node groups of Cluster API with annotations to scale from zero. Nodes of one instance type with
+other labels, taints or sizes are shapes of their own, named by what differs. The amounts of a shape are the least that
+one of its nodes can allocate; labels that name nodes one by one are left out.
 
 Prices are not in a cluster: give them with --price, compute them with --rate, or fill them in.
 

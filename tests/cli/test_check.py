@@ -354,5 +354,5 @@ def test_codes_as_json(ksched: Ksched) -> None:
 def test_a_request_that_is_larger_than_every_node_has_its_figures(ksched: Ksched) -> None:
     eks, job = ROOT / "fixtures" / "clusters" / "eks.yaml", ROOT / "fixtures" / "check" / "deploy" / "batch.json"
     findings = json.loads(ksched("check", "--from", str(eks), "-f", str(job), "-o", "json", code=1).out)["findings"]
-    (message,) = [each["message"] for each in findings if each["code"] == "KS102"]
+    (message,) = [each["message"] for each in findings if each["code"] == "KS104"]
     assert message.endswith("The pod requests cpu 4; the closest node has 3920m in all.")

@@ -376,6 +376,31 @@ def test_the_node_that_came_closest_decides(spec: dict[str, Any], cpu: str, code
     assert [each.code for each in checked(tmp_path, cluster, new).findings] == [code]
 
 
+@pytest.mark.parametrize(
+    ("cpu", "more"),
+    [
+        pytest.param("5", " The pod requests cpu 5; the closest node has 4 in all.", id="too large"),
+        pytest.param("3", "", id="full later"),
+    ],
+)
+def test_code_field_and_message_are_of_one_reason(cpu: str, more: str, tmp_path: Path) -> None:
+    """The message of the scheduler is about the taint of the node. Another workload fills the node after that."""
+    tolerant = workload("Deployment", template(cpu="3", tolerations=[{"operator": "Exists"}]), replicas=1)
+    tolerant["metadata"]["name"] = "x"
+    new = workload("Deployment", template(cpu=cpu), replicas=1)
+    own, _ = checked(
+        tmp_path, [make_node("n").taint("gpu").allocatable(cpu="4", pods="9").doc()], new, tolerant
+    ).workloads
+    (found,) = own.findings
+    assert (found.code, found.plugin, found.reasons) == (
+        "KS107",
+        "TaintToleration",
+        ("node(s) had untolerated taint(s)",),
+    )
+    assert found.place.path == "spec.template.spec.tolerations"
+    assert found.message.endswith(f"0/1 nodes are available: 1 node(s) had untolerated taint(s).{more}")
+
+
 def test_claims_of_a_set_are_found_in_its_templates(tmp_path: Path) -> None:
     claim = {"metadata": {"name": "data"}, "spec": CLAIM_SPEC}
     new = workload("StatefulSet", template(), replicas=1, volumeClaimTemplates=[claim])

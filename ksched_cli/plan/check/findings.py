@@ -60,7 +60,6 @@ from ksched_cli.plan.reasons.rules import (
     cause_of,
     cause_of_status,
     field_of,
-    guide_of,
     nodes_without,
     refused_field,
 )
@@ -462,8 +461,7 @@ class Findings:
 
 def _case(cause: RejectionCause, pod: Pod, message: str) -> Case:
     texts = tuple(reason.text for reason in cause.reasons)
-    limits = guide_of(cause.plugin).describe_limits(cause.detail) if cause.detail else ""
-    text = f"{message} {limits}" if limits else message
+    text = f"{message} {cause.limits}" if cause.limits else message
     return Case(cause.code, field_of(cause, pod), text, plugin=cause.plugin, reasons=texts)
 
 
@@ -471,10 +469,10 @@ def _merged(cases: Iterable[tuple[str, Case]]) -> list[Case]:
     """Pods for which the same field decides are reported once, in the words for the last of them."""
     merged: dict[tuple[str, FieldPath], Case] = {}
     for pod, case in cases:
-        known = merged.setdefault((case.code.code, case.path), case)
-        known.message, known.deadlock = case.message, known.deadlock or case.deadlock
-        known.refusal = case.refusal
-        known.pods.append(pod)
+        known = merged.get((case.code.code, case.path), case)
+        case.pods, case.deadlock = known.pods, known.deadlock or case.deadlock
+        case.pods.append(pod)
+        merged[case.code.code, case.path] = case
     return list(merged.values())
 
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import is_terminal, pod_key
+from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plan.consolidate.results import Conditions
@@ -53,9 +55,21 @@ def prices_of(nodes: list[Node], catalog: ShapeCatalog | None) -> dict[str, Deci
 
 
 def _shape_of(node: Node, shapes: Sequence[NodeShape]) -> NodeShape | None:
-    """Of the shapes of an instance type, as a catalog has them for several pools, the one most like the node."""
+    """Of the shapes of an instance type, as a catalog has them for several pools and sizes, the one most like the
+    node: with most of its labels, and the fewest others, and then of its size."""
     labels = node.metadata.labels.items()
-    return max(shapes, key=lambda shape: len(shape.all_labels.items() & labels), default=None)
+
+    def likeness(shape: NodeShape) -> tuple[int, int, Fraction]:
+        own = shape.all_labels.items()
+        return len(own & labels), -len(own - labels), -_difference(shape.allocatable, node.status.allocatable)
+
+    return max(shapes, key=likeness, default=None)
+
+
+def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> Fraction:
+    """By what share the amounts differ, over all resources."""
+    pairs = ([parse_quantity(each.get(name, "0")) for each in (one, other)] for name in {*one, *other})
+    return sum((1 - min(pair) / max(pair) for pair in pairs if any(pair)), Fraction(0))
 
 
 def find_candidates(

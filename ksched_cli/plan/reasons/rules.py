@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.quantity import largest_request
@@ -73,16 +74,19 @@ def is_unresolvable(status: Status) -> bool:
 
 
 class RejectionCause(Struct, frozen=True):
-    """Why a pod has no node: the code, the plugin with its text, and the numbers of the rejection on one node."""
+    """Why a pod has no node: the code, the plugin with its text, and the numbers of the rejection on one node.
+    `limits`: what the pod requests and the node has, for this rejection and for others that follow it."""
 
     code: ReasonCode
     plugin: str = ""
     reasons: tuple[Reason, ...] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
+    limits: str = ""
 
 
 def cause_of(scheduler: Scheduler, decision: Decision) -> RejectionCause:
-    """The cause of a decision. The cluster must still be in the state of the decision."""
+    """The cause of a decision, as its message has it. The cluster may have changed since: then the figures are those
+    of now."""
     if decision.result == "error":
         return RejectionCause(all_codes()[CYCLE_ERROR], reasons=(free_text(decision.message),))
     diagnosis = decision.diagnosis
@@ -111,8 +115,9 @@ def _first(decision: Decision, diagnosis: Diagnosis) -> RejectionCause:
 
 
 def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionCause | None:
-    """Run every filter over every node that was looked at. Of the reasons of the closest nodes the most frequent one
-    decides, and of several the one whose plugin runs last."""
+    """Run every filter over every node that was looked at, to find the closest nodes. Of their first failures, which
+    are those in the scheduler's message, the most frequent one decides, and of several the one whose plugin runs
+    last."""
     rows = np.nonzero(diagnosis.nodes.failed & ~diagnosis.nodes.absent)[0]
     state = CycleState()
     try:
@@ -128,14 +133,19 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
         if statuses
     ]
     closest = _candidates([statuses for _, statuses in verdicts])
-    rows_of: defaultdict[tuple[int, Status], list[int]] = defaultdict(list)
-    for order, (_, statuses) in enumerate(verdicts):
-        for row in sorted(closest & statuses.keys()):
-            rows_of[order, statuses[row]].append(row)
+    rows_of: defaultdict[Status, list[int]] = defaultdict(list)
+    for row in sorted(closest):
+        rows_of[diagnosis.nodes.status(row)].append(row)
     if not rows_of:
         return None
-    order, status = max(rows_of, key=lambda key: (len(rows_of[key]), key[0]))
-    return cause_of_status(status, _detail(verdicts[order][0], state, pod, runtime, rows_of[order, status][0]))
+    order = {plugin.name: number for number, (plugin, _) in enumerate(verdicts)}
+    status = max(rows_of, key=lambda each: (len(rows_of[each]), order.get(each.plugin, -1)))
+    row = rows_of[status][0]
+    figures = {
+        plugin.name: _detail(plugin, state, pod, runtime, row) for plugin, statuses in verdicts if row in statuses
+    }
+    limits = (guide_of(plugin).describe_limits(own) for plugin, own in figures.items() if own)
+    return replace(cause_of_status(status, figures.get(status.plugin)), limits=" ".join(filter(None, limits)))
 
 
 def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:

@@ -4,7 +4,7 @@ given by the user or by the data of a cloud; a shape that no node shows is unkno
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -18,6 +18,7 @@ from ksched_cli.api.karpenter import NodeClaim, NodePool
 from ksched_cli.api.label_names import is_label_value
 from ksched_cli.api.quantity import format_bytes, is_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.plan.reasons.fixes.limits import is_of_a_state
 from ksched_cli.plan.results.nodes import POOL_LABELS
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.catalog import (
@@ -37,7 +38,10 @@ from ksched_cli.sources.loaded import Loaded, NodeGroup
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _ZONES = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 _SHOWN = 5
-_STATE_PREFIX, _ROLE = "node.kubernetes.io/", "node-role.kubernetes.io/"
+# Nodes are of one shape if the smaller has this share of every resource of the larger. A label names nodes one by one
+# if it has more values than these, and than half of its nodes.
+_ALIKE, _FEW_VALUES = Fraction(9, 10), 3
+_ROLE = "node-role.kubernetes.io/"
 # Labels that name one node, or that repeat the name and the zones of the shape.
 _OWN_LABELS = frozenset({HOSTNAME, *_TYPES, *_ZONES})
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
@@ -69,19 +73,23 @@ class _Draft:
     kind: str = ""
     # Labels that have the name of the node's zone, under other keys than Kubernetes gives it.
     zone_labels: set[str] = field(default_factory=set)
+    group: str = ""
+
+    def is_as_large(self, other: _Draft) -> bool:
+        """Whether the two have the same resources, and of each about as much: kubelets keep back different amounts."""
+        if self.allocatable.keys() != other.allocatable.keys():
+            return False
+        pairs = ([parse_quantity(each.allocatable[name]) for each in (self, other)] for name in self.allocatable)
+        return all(min(pair) >= _ALIKE * max(pair) for pair in pairs)
 
     def join(self, other: _Draft) -> None:
-        """Keep what holds for both: the smaller amounts, and the labels and taints that they share."""
-        for resource in list(self.allocatable):
-            if resource not in other.allocatable:
-                del self.allocatable[resource]
-            elif parse_quantity(other.allocatable[resource]) < parse_quantity(self.allocatable[resource]):
-                self.allocatable[resource] = other.allocatable[resource]
+        """Keep what holds for both: the smaller amounts, and the labels that they share."""
+        for resource, amount in other.allocatable.items():
+            if parse_quantity(amount) < parse_quantity(self.allocatable[resource]):
+                self.allocatable[resource] = amount
         self.labels = {key: each for key, each in self.labels.items() if other.labels.get(key) == each}
-        self.taints = tuple(each for each in self.taints if each in other.taints)
         self.zone_labels &= other.zone_labels
         self.zones |= other.zones
-        self.spot = self.spot and other.spot
 
 
 def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
@@ -145,34 +153,79 @@ def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:
 
 
 def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
-    """One draft for each instance type; nodes without one differ by what they can allocate. Nodes of one type in
-    several pools, or with several roles or systems, are a draft each: `m6i.2xlarge.worker`. A node that reports no
-    amounts, as before its kubelet has started, shows no size."""
-    found: defaultdict[str, dict[str, _Draft]] = defaultdict(dict)
-    for node in (each for each in nodes if each.status.allocatable):
-        labels = node.metadata.labels
-        amounts, name = _amounts_of(node), type_of(node)
+    """One draft for nodes of an instance type that have the same taints, the same labels and about as much of every
+    resource; nodes without a type differ by their size. Labels that name nodes one by one are left out. A node that
+    reports no amounts, as before its kubelet has started, shows no size."""
+    with_size = [each for each in nodes if each.status.allocatable]
+    individual = _individual_labels(with_size)
+    found: defaultdict[str, dict[Hashable, list[_Draft]]] = defaultdict(dict)
+    for node in with_size:
+        labels, name = node.metadata.labels, type_of(node)
         zone = next((labels[key] for key in _ZONES if labels.get(key)), "")
         of_zone = {key for key, each in labels.items() if zone and each == zone and key != ZONE and "zone" in key}
-        own = {key: each for key, each in labels.items() if key not in _OWN_LABELS | of_zone}
-        taints = tuple(each for each in node.spec.taints if not each.key.startswith(_STATE_PREFIX))
-        spot = any(labels.get(key) == each for key, each in _SPOT)
-        draft = _Draft(amounts, own, taints, {zone} if zone else set(), spot=spot, kind=name, zone_labels=of_zone)
-        of_type, group = found[name], _group_of(node)
-        if group in of_type:
-            of_type[group].join(draft)
+        own = {key: each for key, each in labels.items() if key not in _OWN_LABELS | of_zone | individual}
+        taints = tuple(each for each in node.spec.taints if not is_of_a_state(each))
+        draft = _Draft(
+            _amounts_of(node),
+            own,
+            taints,
+            {zone} if zone else set(),
+            spot=any(labels.get(key) == each for key, each in _SPOT),
+            kind=name,
+            zone_labels=of_zone,
+            group=_group_of(node),
+        )
+        # A zone may have other names and numbers, which do not make another shape.
+        distinct = frozenset((key, each) for key, each in own.items() if "zone" not in key)
+        alike = found[name].setdefault((distinct, frozenset(taints)), [])
+        known = next((each for each in alike if each.is_as_large(draft)), None)
+        if known is None:
+            alike.append(draft)
         else:
-            of_type[group] = draft
+            known.join(draft)
     drafts: dict[str, _Draft] = {}
-    for name, of_type in found.items():
-        for number, (group, draft) in enumerate(sorted(of_type.items())):
-            if len(of_type) == 1:
-                drafts[name] = draft
-                continue
-            full = f"{name}.{group}" if group else name
-            drafts[full if is_label_value(full) else f"{name}.{number}"] = draft
-            draft.labels[INSTANCE_TYPE] = name
+    for of_type in found.values():
+        drafts |= _named([draft for alike in of_type.values() for draft in alike])
     return drafts
+
+
+def _individual_labels(nodes: Sequence[Node]) -> set[str]:
+    """Labels with as good as one value for each node."""
+    values: defaultdict[str, list[str]] = defaultdict(list)
+    for key, text in (pair for node in nodes for pair in node.metadata.labels.items()):
+        values[key].append(text)
+    return {key for key, found in values.items() if len(set(found)) > max(_FEW_VALUES, len(found) // 2)}
+
+
+def _named(drafts: Sequence[_Draft]) -> dict[str, _Draft]:
+    """The drafts of an instance type with their names: that of the type if there is one draft, else with the pool, and
+    with what else differs: `m6i.2xlarge.worker.ssd`."""
+    found: dict[str, _Draft] = {}
+    for number, draft in enumerate(sorted(drafts, key=lambda each: (each.group, sorted(each.labels.items())))):
+        parts = (draft.group, *_differences(draft, drafts)) if len(drafts) > 1 else ()
+        name = ".".join(filter(None, (draft.kind, *parts)))
+        found[name if is_label_value(name) and name not in found else f"{draft.kind}.{number}"] = draft
+    for draft in drafts if len(drafts) > 1 else ():
+        draft.labels[INSTANCE_TYPE] = draft.kind
+    return found
+
+
+def _differences(draft: _Draft, drafts: Sequence[_Draft]) -> Iterator[str]:
+    """What others of the same pool lack: values of labels, taints, or else the size and other resources."""
+    others = [each for each in drafts if each is not draft and each.group == draft.group]
+    yield from (
+        text for key, text in sorted(draft.labels.items()) if any(each.labels.get(key) != text for each in others)
+    )
+    yield from (_last(each.key) for each in draft.taints if any(each not in other.taints for other in others))
+    same = [each.allocatable for each in others if (each.labels, each.taints) == (draft.labels, draft.taints)]
+    if any(_size(each) != _size(draft.allocatable) for each in same):
+        yield _size(draft.allocatable)
+    yield from (_last(name) for name in draft.allocatable if any(name not in each for each in same))
+
+
+def _last(name: str) -> str:
+    """The name without its domain."""
+    return name.rpartition("/")[2]
 
 
 def _group_of(node: Node) -> str:
@@ -191,7 +244,8 @@ def type_of(node: Node) -> str:
 
 
 def _amounts_of(node: Node) -> dict[str, str]:
-    return {name: _amount(name, each) for name, each in node.status.allocatable.items()}
+    amounts = ((name, _amount(name, each)) for name, each in node.status.allocatable.items())
+    return {name: amount for name, amount in amounts if parse_quantity(amount)}
 
 
 def _add_groups(drafts: dict[str, _Draft], loaded: Loaded) -> Iterator[str]:

@@ -14,7 +14,7 @@ from ksched_cli.autoscale.karpenter.provisioner import Offer
 from ksched_cli.errors import InputError, UsageError
 from ksched_cli.plan.size.catalog import catalog_of
 from ksched_cli.plan.size.derived import CAPACITY_TYPE, shapes_of_pools
-from tests.builders import make_node
+from tests.builders import PodBuilder, make_node, make_pod
 from tests.plan.size.cases import load, pending
 
 # So many shapes without a price are named.
@@ -38,9 +38,12 @@ def shapes(objects: list[Any], **options: Any) -> dict[str, dict[str, Any]]:
 
 
 def test_nodes_of_an_instance_type_are_one_shape() -> None:
+    """The racks name the nodes one by one."""
     objects = [
         typed("n1", "m5.xlarge", "a", disk="ssd", rack="1"),
         typed("n2", "m5.xlarge", "b", "14Gi", disk="ssd", rack="2"),
+        typed("n3", "m5.xlarge", "b", disk="ssd", rack="3"),
+        typed("n4", "m5.xlarge", "b", disk="ssd", rack="4"),
     ]
     assert shapes(objects) == {
         "m5.xlarge": {
@@ -53,25 +56,60 @@ def test_nodes_of_an_instance_type_are_one_shape() -> None:
     }
 
 
+def tainted(name: str, *keys: str) -> dict[str, Any]:
+    node = typed(name, "m5", "a")
+    return {**node, "spec": {"taints": [{"key": key, "effect": "NoSchedule"} for key in keys]}}
+
+
+def sized(name: str, **amounts: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Node", **make_node(name).label(TYPE, "m5").allocatable(**amounts).doc()}
+
+
 @pytest.mark.parametrize(
-    ("one", "other", "spot"),
+    ("nodes", "names"),
     [
-        pytest.param({"karpenter.sh/capacity-type": "spot"}, {"karpenter.sh/capacity-type": "on-demand"}, False, id="one"),
-        pytest.param({"cloud.google.com/gke-spot": "true"}, {"eks.amazonaws.com/capacityType": "SPOT"}, True, id="both"),
-        pytest.param({}, {"eks.amazonaws.com/capacityType": "SPOT"}, False, id="the second"),
-        pytest.param({}, {}, False, id="none"),
+        pytest.param([typed("n1", "m5", "a", disk="ssd"), typed("n2", "m5", "a", disk="hdd")], ["m5.hdd", "m5.ssd"], id="values of a label"),
+        pytest.param([typed("n1", "m5", "a", disk="ssd"), typed("n2", "m5", "a")], ["m5", "m5.ssd"], id="a label that one has"),
+        pytest.param([typed("n1", "m5", "a", disk="ssd", rack="1"), typed("n2", "m5", "a", rack="2"), typed("n3", "m5", "b", disk="ssd", rack="3"), typed("n4", "m5", "b", rack="4")], ["m5", "m5.ssd"], id="racks of a node each"),
+        pytest.param([typed("n1", "m5", "a", rack="1"), typed("n2", "m5", "a", rack="1"), typed("n3", "m5", "b", rack="2")], ["m5.1", "m5.2"], id="racks of several nodes"),
+        pytest.param([typed("n1", "m5", "a", **{"own/zone-id": "z1"}), typed("n2", "m5", "b", **{"own/zone-id": "z2"})], ["m5"], id="other names of zones"),
+        pytest.param([typed("n1", "m5", "a", disk="ssd", pool="x/y", team="z" * 60), typed("n2", "m5", "a")], ["m5", "m5.1"], id="too much for a name"),
+        pytest.param([tainted("n1", "gpu", "x.com/batch"), tainted("n2", "gpu"), typed("n3", "m5", "a")], ["m5", "m5.gpu", "m5.gpu.batch"], id="taints"),
+        pytest.param([tainted("n1", "node.kubernetes.io/not-ready", "ToBeDeletedByClusterAutoscaler"), typed("n2", "m5", "a")], ["m5"], id="taints of a state"),
+        pytest.param([typed("n1", "m5", "a", **{"karpenter.sh/capacity-type": "spot"}), typed("n2", "m5", "a", **{"karpenter.sh/capacity-type": "on-demand"})], ["m5.on-demand", "m5.spot"], id="spot and on demand"),
+        pytest.param([sized("n1", cpu="4", memory="16Gi"), sized("n2", cpu="8", memory="16Gi")], ["m5.cpu4-memory16", "m5.cpu8-memory16"], id="sizes"),
+        pytest.param([sized("n1", cpu="4", memory="16Gi"), sized("n2", cpu="3920m", memory="15Gi")], ["m5"], id="what kubelets keep back"),
+        pytest.param([sized("n1", cpu="4", memory="16Gi"), sized("n2", cpu="4", memory="16Gi", example_com__gpu="1")], ["m5", "m5.gpu"], id="a device"),
+        pytest.param([sized("n1", cpu="4", memory="16Gi"), sized("n2", cpu="4", memory="16Gi", example_com__gpu="0")], ["m5"], id="no device"),
+        pytest.param([sized("n1", cpu="4", memory="16Gi", pods="58"), sized("n2", cpu="4", memory="16Gi", pods="110")], ["m5", "m5.1"], id="places for pods"),
     ],
 )  # fmt: skip
-def test_a_shape_is_spot_if_all_its_nodes_are(one: dict[str, str], other: dict[str, str], spot: bool) -> None:
-    (found,) = shapes([typed("n1", "m5", "a", **one), typed("n2", "m5", "b", **other)]).values()
-    assert found.get("spot", False) is spot
+def test_nodes_of_one_type_that_differ_are_shapes_of_their_own(nodes: list[Any], names: list[str]) -> None:
+    found = shapes(nodes, prices=["m5=2"])
+    assert sorted(found) == names
+    assert {each["price"] for each in found.values()} == {"2"}
+    if len(found) > 1:
+        assert {each["labels"][TYPE] for each in found.values()} == {"m5"}
 
 
-def test_a_shape_has_the_taints_that_all_its_nodes_have() -> None:
-    nodes = [typed("n1", "m5", "a"), typed("n2", "m5", "b")]
-    gpu, batch = ({"key": key, "effect": "NoSchedule"} for key in ("gpu", "batch"))
-    nodes[0]["spec"], nodes[1]["spec"] = {"taints": [gpu, batch]}, {"taints": [batch]}
-    assert shapes(nodes)["m5"]["taints"] == [batch]
+@pytest.mark.parametrize(
+    ("pod", "name"),
+    [
+        pytest.param(make_pod("p").requests(cpu="1").selector(disk="ssd"), "m5.ssd", id="a label"),
+        pytest.param(make_pod("p").requests(cpu="6"), "m5.cpu8-memory16", id="a size"),
+        pytest.param(make_pod("p").requests(example_com__gpu=1).limits(example_com__gpu=1), "m5.gpu", id="a device"),
+    ],
+)
+def test_a_pod_finds_the_shape_among_those_of_its_instance_type(pod: PodBuilder, name: str) -> None:
+    nodes = [
+        make_node("n1").label(TYPE, "m5").cordoned(),
+        make_node("n2").label(TYPE, "m5").label(disk="ssd").cordoned(),
+        make_node("n3").label(TYPE, "m5").allocatable(cpu="8", memory="16Gi", pods="110").cordoned(),
+        make_node("n4").label(TYPE, "m5").taint("gpu").allocatable(cpu="4", memory="16Gi", pods="110", example_com__gpu="1").cordoned(),
+    ]  # fmt: skip
+    simulator = load([*(each.doc() for each in nodes), pod.toleration("gpu", "Exists").doc()])
+    found = simulator.size(simulator.size_catalog(prices=["m5=1"]).document)
+    assert [each.shape for each in found.nodes] == [name]
 
 
 def test_a_node_that_reports_no_amounts_shows_no_size() -> None:
@@ -86,9 +124,7 @@ def test_nodes_without_an_instance_type_are_told_apart_by_their_size() -> None:
 
 def test_labels_with_the_name_of_the_zone_follow_the_zone() -> None:
     """A volume of GKE is bound to `topology.gke.io/zone`: without that label no new node reaches it."""
-    nodes = [
-        typed(f"n{zone}", "e2", zone, **{"topology.gke.io/zone": zone, "own/zone": "a", "rack": zone}) for zone in "ab"
-    ]
+    nodes = [typed(f"n{zone}", "e2", zone, **{"topology.gke.io/zone": zone, "own/zone": "a"}) for zone in "ab"]
     (shape,) = shapes(nodes, prices=["e2=1"]).values()
     assert shape["zoneLabels"] == ["topology.gke.io/zone"]
     assert "labels" not in shape
