@@ -22,13 +22,6 @@ SOME_DO_NOT_FIT = 1
 NO_ZONES: Mapping[str, str] = MappingProxyType({})
 
 
-class _Held:
-    """What was shown last. It is not released when its command returns: the system takes the memory of the process back
-    at once, and to release the objects of a large cluster one by one takes milliseconds."""
-
-    result: object = None
-
-
 def show(
     result: object,
     output: str,
@@ -48,7 +41,6 @@ def show(
     short = output == "table" and sys.stdout.isatty()
     nodes = ShownNodes.shortened(zones) if short else ShownNodes(zones)
     options = RenderOptions(output, headers, None, timeline, node_answers, command_line.get(), nodes)
-    _Held.result = result
     render(result, sys.stdout, options)
 
 
