@@ -25,7 +25,7 @@ def values(text: str) -> list[Any]:
         ("1_000", 1000), ("-5", -5), ("+5", 5), ("089", 89), ("1e3", 1000), ("1.5", 1.5), (".5", 0.5), ("5.", 5),
         ("1:30", "1:30"), ("2001-01-01", "2001-01-01"), ("~", None), ("null", None), ("", None), ("nullish", "nullish"),
         ("1Gi", "1Gi"), ("100m", "100m"), ("!!str 5", "5"), ("!!int '5'", 5), ("!!binary aGk=", "hi"),
-        ("18446744073709551615", 18446744073709551615), ("=", "="), ("<", "<"), ("1.2.3", "1.2.3"), ("Yes ", True),
+        ("18446744073709551615", 18446744073709551615), ("-9223372036854775809", -9223372036854775808), ("=", "="), ("<", "<"), ("1.2.3", "1.2.3"), ("Yes ", True),
     ],
 )  # fmt: skip
 def test_scalars_as_kubectl_reads_them(scalar: str, value: Any) -> None:
@@ -61,6 +61,13 @@ def test_an_alias_is_a_key_like_its_anchor() -> None:
 def test_a_document_without_aliases_may_be_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_reader, "FREE_EXPANSION", 5)
     assert values("[1, 2, 3, [4, 5], {a: 6}]\n") == [[1, 2, 3, [4, 5], {"a": 6}]]
+
+
+def test_no_document_may_be_far_larger_than_it_is_written_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_reader, "FREE_EXPANSION", 0)
+    grows = f"a: &a [{'x,' * 30}]\nb: [{'*a,' * 30}]\n"
+    with pytest.raises(InputError, match=r"f\.yaml:5: aliases make this document far larger"):
+        values(f"[{'x,' * 1000}]\n---\n# after a document without aliases\n{grows}")
 
 
 def test_documents_and_where_they_start() -> None:

@@ -115,6 +115,12 @@ def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
             id="two strategies",
         ),
         pytest.param(
+            configuration("v1beta1", profiles=[{"plugins": score(("NodeResourcesMostAllocated", 1))}]),
+            "NodeResourcesMostAllocated (1) and NodeResourcesLeastAllocated (1) are strategies of NodeResourcesFit now, "
+            "which has one: NodeResourcesMostAllocated is kept",
+            id="two strategies of one weight, of which one is the default",
+        ),
+        pytest.param(
             {
                 **POLICY,
                 "priorities": [

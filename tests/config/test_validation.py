@@ -74,6 +74,7 @@ ON: dict[str, Any] = {"leaderElect": True}
         pytest.param({"percentageOfNodesToScore": 0}, [], id="as many nodes as it sees fit"),
         pytest.param({"extenders": [{"urlPrefix": "http://x", "bindVerb": "b"}] * 2}, ["extenders"],
                      id="two extenders that bind"),
+        pytest.param({"parallelism": 1, "podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}, [], id="the least"),
         pytest.param({"podInitialBackoffSeconds": 0, "podMaxBackoffSeconds": -1},
                      ["podInitialBackoffSeconds", "podMaxBackoffSeconds"], id="backoffs"),
     ],

@@ -18,7 +18,7 @@ from ksched_cli.report.sinks.page import page_of
 from ksched_cli.report.sinks.svg import chart_data, chart_svg, write_svg
 from ksched_cli.report.view import simulate
 from ksched_cli.report.view.documents import decoded
-from ksched_cli.report.view.model import Chart, Section, Series, Table, View, columns
+from ksched_cli.report.view.model import Chart, Section, Series, Step, Steps, Table, View, columns
 from ksched_cli.report.view.shared import zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from tests.cli.transcripts import same_as_golden
@@ -302,20 +302,46 @@ def test_names_of_lines_are_apart(ends: list[float], places: list[float]) -> Non
         pytest.param({"nominated_node": "n-1"}, False, id="it waits for victims"),
         pytest.param({"result": "error"}, False, id="another result"),
         pytest.param({"failures": ()}, False, id="no failures"),
+        pytest.param({"place": "new-1"}, False, id="a new node takes it"),
     ],
 )
 def test_only_pods_that_fail_alike_share_the_texts_of_a_row(change: dict[str, Any], shares: bool) -> None:
     """The second of two pods whose cycle found the same failures: the texts of its row need not be made again."""
     path = next(each for each in DOCUMENTS if each.stem == "simulate")
     found: Any = decoded({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}, SimulationDocument)
+    places = {"shop/big-2": change["place"]} if "place" in change else {}
     first = next(each for each in found.pods if each.pod == "shop/big-1")
-    second = structs.replace(first, pod="shop/big-2", **change)
+    second = structs.replace(first, pod="shop/big-2", **({} if places else change))
     pods = (first, second, *found.pods[:3])
     (rows,) = [
-        each.content for each in simulate.view(structs.replace(found, pods=pods)).sections if each.name == "rows"
+        each.content
+        for each in simulate.view(structs.replace(found, pods=pods, places=places)).sections
+        if each.name == "rows"
     ]
     assert isinstance(rows, Table)
     assert (rows.rows[1][2:] == rows.rows[0][2:]) is shares
+
+
+def test_pods_that_fail_alike_are_one_step() -> None:
+    """Not those that wait for victims, nor those whose victims left in vain."""
+    path = next(each for each in DOCUMENTS if each.stem == "simulate")
+    found: Any = decoded({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}, SimulationDocument)
+    tried = [each for each in found.pods if each.pod in ("shop/big-1", "shop/vain", "shop/gang-1")]
+    pods = [structs.replace(each, pod=f"{each.pod}-{copy}") for each in tried for copy in ("a", "b", "c")]
+    (steps,) = [
+        each.content.steps for each in simulate.view(structs.replace(found, pods=pods)).sections if each.name == "each"
+    ]
+    assert {step.title: [line.text for line in step.lines] for step in steps} == {
+        "shop/big-1-a": ["also shop/big-1-b, shop/big-1-c"],
+        **{f"{name}-{copy}": [] for name in ("shop/vain", "shop/gang-1") for copy in ("a", "b", "c")},
+    }
+
+
+@pytest.mark.parametrize(("number", "folded"), [(10, False), (11, True)])
+def test_a_page_folds_a_section_of_many_steps(number: int, folded: bool) -> None:
+    steps = Steps([Step(f"step {each}") for each in range(number)])
+    page = page_of(View("a", "b", "c", "good", sections=[Section("steps", "Steps", steps)]))
+    assert page.sections[0].folded is folded
 
 
 def test_the_use_of_all_nodes_follows_a_long_list_of_nodes() -> None:

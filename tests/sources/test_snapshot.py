@@ -156,6 +156,14 @@ def test_a_snapshot_to_stdout(output: list[str], tmp_path: Path, monkeypatch: py
     assert stdout.buffer.getvalue() == (tmp_path / "c.ksched.gz").read_bytes()  # type: ignore[attr-defined]
 
 
+def test_a_terminal_shows_no_snapshot(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    command, target = ["snapshot", "--from", write_list(tmp_path / "c.json", *ITEMS)], tmp_path / "c.ksched.gz"
+    assert "a snapshot is not for the terminal to show" in ksched(*command, code=2).err
+    ksched(*command, "-o", str(target), code=0)
+    assert target.is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "epoch", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 import sys
 import time
@@ -531,3 +532,27 @@ def test_the_service_account_of_a_pod(
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(kube.port))
     cluster = read_cluster(connect(LiveOptions()))
     assert (names(cluster), cluster.namespace) == (ALL, "team-a")
+
+    # A kubeconfig that is named in some way comes before the service account.
+    mine = kube.kubeconfig(tmp_path)
+    assert connect(LiveOptions(kubeconfig=mine)).namespace == "shop"
+    monkeypatch.setenv("KUBECONFIG", mine)
+    assert connect(LiveOptions()).namespace == "shop"
+    monkeypatch.delenv("KUBECONFIG")
+    with pytest.raises(ClusterUnreadable, match="no kubeconfig, so there is no cluster to read"):
+        connect(LiveOptions(context="other"))
+    (tmp_path / ".kube").mkdir()
+    Path(mine).rename(tmp_path / ".kube" / "config")
+    assert connect(LiveOptions()).namespace == "shop"
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_KEEPIDLE"), reason="the system names the option otherwise")
+def test_a_connection_notices_that_its_server_is_gone(kube: KubeServer, tmp_path: Path) -> None:
+    """Within a minute: the system sends probes on a quiet connection."""
+    pool = connect(LiveOptions(kubeconfig=kube.kubeconfig(tmp_path))).pool
+    options = {(level, name): value for level, name, value in pool.connection_pool_kw["socket_options"]}
+    assert options[socket.SOL_SOCKET, socket.SO_KEEPALIVE] == 1
+    idle, between, most = (
+        options[socket.IPPROTO_TCP, name] for name in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+    )
+    assert idle + between * most == 60
