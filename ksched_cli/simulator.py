@@ -436,7 +436,7 @@ class Simulator(EditMethods):
 
         self._check_selection()
         execution = SweepExecution(workers, dask, out, resume, progress)
-        options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
+        options = replace(self._options, scenario=None)
         source, path = self._current(), None if file is None else str(file)
         source.refuse_rollouts()
         return sweep_or_curves(options, source, INPUT_MAKER, path, words, execution, is_changed=any(self._changes))

@@ -83,7 +83,7 @@ class ConfigVersions(Struct, frozen=True, dict=True):
         """Whether earlier minors read this apiVersion and this one does not."""
         group, _, name = api_version.rpartition("/")
         until = {each: minor for each, _, minor in _CONFIG_VERSIONS}
-        return group == GROUP and bool(until.get(name)) and not within(self.minor, "", until[name])
+        return group == GROUP and not within(self.minor, "", until.get(name, ""))
 
     def removed_plugins(self, version: str) -> frozenset[str]:
         """Names of plugins that may not be enabled or configured any more (invalidPluginsByVersion)."""

@@ -18,6 +18,7 @@ from ksched_cli.api.defaults import (
 )
 from ksched_cli.api.quantity import nano_value
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet, wanted_replicas
 
 
 def defaulted(spec: dict[str, Any] | None = None, **fields: Any) -> Pod:
@@ -213,6 +214,12 @@ def test_a_namespace_is_labelled_with_its_name() -> None:
     assert namespace.metadata.labels == {"team": "a", "kubernetes.io/metadata.name": "shop"}
 
 
+@pytest.mark.parametrize("kind", [Deployment, ReplicaSet, ReplicationController, StatefulSet])
+@pytest.mark.parametrize(("written", "wanted"), [({}, 1), ({"replicas": 0}, 0), ({"replicas": 2}, 2)], ids=str)
+def test_a_workload_has_one_pod_by_default(kind: Any, written: dict[str, int], wanted: int) -> None:
+    assert wanted_replicas(msgspec.convert({"spec": written}, kind)) == wanted
+
+
 def test_storage() -> None:
     volume, claim, storage_class = PersistentVolume(), PersistentVolumeClaim(), StorageClass()
     default_volume(volume)
@@ -222,6 +229,14 @@ def test_storage() -> None:
     assert (volume.status.phase, claim.status.phase) == ("Pending", "Pending")
     assert (claim.spec.volume_mode, claim.spec.storage_class_name) == ("Filesystem", None)
     assert (storage_class.volume_binding_mode, storage_class.reclaim_policy) == ("Immediate", "Delete")
+
+
+def test_storage_is_rounded_up_to_thousandths() -> None:
+    volume = msgspec.convert({"spec": {"capacity": {"storage": "0.1m"}}}, PersistentVolume)
+    claim = msgspec.convert({"spec": {"resources": {"requests": {"storage": "1.0001"}}}}, PersistentVolumeClaim)
+    default_volume(volume)
+    default_claim(claim)
+    assert (volume.spec.capacity, claim.spec.resources.requests) == ({"storage": "1m"}, {"storage": "1001m"})
 
 
 def test_what_storage_says_stays() -> None:

@@ -184,6 +184,16 @@ def test_any_text_is_a_quantity_or_told_to_be_none(text: str) -> None:
             ("containers", 0, "resources", "requests"),
             id="another resource of the pod",
         ),
+        pytest.param(
+            make_pod().requests(cpu="1").container(resources={"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}),
+            ("containers", 1, "resources", "limits"),
+            id="a limit that is the request too",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1").container(resources={"requests": {"cpu": "2"}, "limits": {"cpu": "3"}}),
+            ("containers", 1, "resources", "requests"),
+            id="below its limit",
+        ),
     ],
 )
 def test_the_largest_request(pod: PodBuilder, path: tuple[str | int, ...]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node
+from tests.builders import make_node, make_pod
 from tests.cli.inputs import (
     BUDGET,
     CONFIG,
@@ -499,13 +499,24 @@ def test_what_the_manifests_have_instead_of_a_workload(text: str, said: str, her
     assert f"nothing was checked: {said}" in " ".join(shown.out.split())
 
 
+CLASS = {**PRIORITY, "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "x"}
+CLASS.pop("value")
+RUNNING = make_pod("p").requests(cpu="1").on("n1").doc()
+
+
 @pytest.mark.parametrize(
-    ("item", "arguments"),
-    [pytest.param(BUDGET, ["drain", "n1"], id="a budget"), pytest.param(PRIORITY, ["explain", "p"], id="a class")],
+    ("item", "pod", "arguments"),
+    [
+        pytest.param(BUDGET, POD, ["drain", "n1"], id="a budget"),
+        pytest.param(PRIORITY, POD, ["explain", "p"], id="a class"),
+        pytest.param(CLASS, RUNNING, ["explain", "p"], id="a class of storage, and no pod is pending"),
+    ],
 )
-def test_a_manifest_without_pods_may_change_a_run(item: Any, arguments: list[str], here: Path, ksched: Ksched) -> None:
+def test_a_manifest_without_pods_may_change_a_run(
+    item: Any, pod: Any, arguments: list[str], here: Path, ksched: Ksched
+) -> None:
     other = make_node("n2").allocatable(cpu="4", memory="8Gi", pods=20).doc()
-    lay_out({"c.yaml": dumped(NODE, other, POD), "m.yaml": dumped(item)}, here)
+    lay_out({"c.yaml": dumped(NODE, other, pod), "m.yaml": dumped(item)}, here)
     assert "nothing to place" not in ksched(*arguments, "--from", "c.yaml", "-f", "m.yaml", code=0).err
 
 

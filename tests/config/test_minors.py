@@ -252,11 +252,13 @@ def test_view_prints_the_fields_that_only_the_first_versions_have(
         pytest.param(
             "1.28", "v1beta2", "(use kubescheduler.config.k8s.io/v1 or kubescheduler", id="the others are named"
         ),
+        pytest.param("1.29", "v1beta3", "v1; ksched config migrate rewrites it)", id="migrate reads it"),
         pytest.param("1.23", "v1beta1", "1.23 does not read", id="v1beta1 after 1.22"),
         pytest.param(
             "1.36", "v1alpha1", "does not read apiVersion kubescheduler.config.k8s.io/v1alpha1", id="the first"
         ),
         pytest.param("1.36", "v2", "does not read apiVersion kubescheduler.config.k8s.io/v2", id="no such version"),
+        pytest.param("1.36", "v2", "(use kubescheduler.config.k8s.io/v1)", id="migrate does not read it"),
     ],
 )
 def test_versions_that_are_not_read(minor: str, version: str, said: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import GATE_HISTORY, FeatureGates, minor_of
 from ksched_cli.releases.minors import (
     DEFAULT,
@@ -254,3 +255,18 @@ def test_a_gate_is_told_where_it_is_not_modelled_as_in_that_minor() -> None:
     gang = "GenericWorkload=true,GangScheduling=true"
     assert RELEASES["1.35"].gates(gang).not_modelled == ("GangScheduling", "GenericWorkload")
     assert RELEASES["1.36"].gates(gang).not_modelled == ()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "minor", "there"),
+    [
+        pytest.param("EBSLimits", "1.30", True, id="its last minor"),
+        pytest.param("EBSLimits", "1.31", False, id="after its last minor"),
+        pytest.param("NodeResourcesLeastAllocated", "1.22", True, id="of a configuration version that is read"),
+        pytest.param("NodeResourcesLeastAllocated", "1.23", False, id="of one that is not read any more"),
+        pytest.param("DynamicResources", "1.25", False, id="before its gate"),
+        pytest.param("DynamicResources", "1.26", True, id="with a gate that is off"),
+    ],
+)
+def test_the_names_of_the_default_plugins_of_a_minor(plugin: str, minor: str, there: bool) -> None:
+    assert (plugin in plugin_names(RELEASES[minor])) is there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from uuid import UUID
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.successors import Successors
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.templates import generated
+from ksched_cli.sources.templates import generated, uid_of
 from tests.builders import make_pod
 
 OWNER = ("ReplicaSet", "default", "web")
@@ -47,3 +48,9 @@ def test_a_new_name_is_the_first_free_one(history: list[tuple[str, int]]) -> Non
             marks.append(store.undo.mark())
         elif kind == "back" and marks:
             store.undo.roll_back(marks.pop())
+
+
+def test_a_uid_has_the_form_of_a_uuid() -> None:
+    made = {uid_of(kind, "default", name) for kind in ("Pod", "Node") for name in ("a", "b")}
+    assert len(made) == 4
+    assert {(str(UUID(uid)), UUID(uid).version) for uid in made} == {(uid, 5) for uid in made}

@@ -109,6 +109,7 @@ def test_the_end_of_a_page() -> None:
     )
 
 
+WEB = {"pod": "shop/web-2", "workload": "Deployment/shop/web", "attempts": 1}
 CHECK_OF_ORDERS = next(path for path in DOCUMENTS if path.stem == "check-orders")
 
 
@@ -127,6 +128,24 @@ def test_workloads_that_fit_in_some_orders(orders: list[tuple[int, int] | None],
         workload["orders"] = found and {"finished": found[0], "tried": found[1]}
         workload["result"] = "ignored" if found and not found[0] else "fits"
     assert stored_view(document).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "tone"),
+    [
+        pytest.param({}, "1 scheduled", "good", id="all have a node"),
+        pytest.param({"refused": [{"pod": "shop/r", "plugin": "x", "message": "m"}]}, "1 refused", "bad", id="refused"),
+        pytest.param({"final": [{**WEB, "state": "unschedulable"}]}, "1 unschedulable", "bad", id="no node"),
+        pytest.param({"final": [{**WEB, "state": "gone"}]}, "1 deleted", "warn", id="deleted"),
+        pytest.param(
+            {"settled": {"ending": "max-time", "seconds": 9, "cycles": 1}}, "1 scheduled", "bad", id="no rest"
+        ),
+    ],
+)
+def test_the_tone_of_a_run_to_rest(change: dict[str, Any], verdict: str, tone: str) -> None:
+    path = next(each for each in DOCUMENTS if each.stem == "settle-ends")
+    shown = stored_view({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text()), **change})
+    assert (shown.verdict, shown.tone) == (verdict, tone)
 
 
 @pytest.mark.parametrize(("steps", "intro"), [(60, ""), (61, "The first 60 of 61 steps; ")], ids=str)

@@ -681,3 +681,13 @@ def test_the_api_server_refuses(
     code = run(["check", "--from", "c.json", "-f", "m.yaml", "--allow-empty", "-o", "json"])
     assert (code != 0) is refused
     assert "a bug in ksched" not in capsys.readouterr().err
+
+
+def test_of_the_mistakes_at_one_path_the_first_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
+) -> None:
+    """The name is too long, and its form is wrong."""
+    monkeypatch.chdir(tmp_path)
+    write_list(Path("c.json"), make_node("n").allocatable(cpu="4", memory="4Gi", pods=10))
+    Path("m.yaml").write_text(POD.replace("name: p,", f"name: {'-' * 300},"))
+    assert ksched("check", "--from", "c.json", "-f", "m.yaml", "-o", "json", code=2).out.count("metadata.name") == 1

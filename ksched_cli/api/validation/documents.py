@@ -178,7 +178,7 @@ class _Walk:
     def object(self, value: Mapping[str, Any], name: str, path: Path, above: _Around) -> None:
         known, whole, needed, minors = _type(name)
         for field in _NO_POINTERS:
-            if value.get(field) is None and known.get(field, ("*",))[0][:1] not in ("*", "%") and name != _POINTS:
+            if field in known and value.get(field) is None and name != _POINTS:
                 value = {**value, field: {}}
         for field, inner in value.items():
             plan = known.get(field)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import trustme
@@ -105,7 +106,14 @@ def test_the_first_look_takes_the_servers_cache_and_later_pages_follow(
     kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "PAGE", 3)
-    assert names(read(kube, tmp_path)) == ALL
+    progress = Mock()
+    found = read_cluster(connect(LiveOptions(kubeconfig=kube.kubeconfig(tmp_path))), progress)
+    assert names(found) == ALL
+    assert [each.args[:2] for each in progress.call_args_list if each.args[0] == "pods"] == [
+        ("pods", 3),
+        ("pods", 6),
+        ("pods", 7),
+    ]
     asked = [request.query for request in kube.requests if request.path == PODS]
     assert asked == [
         {"limit": "3", "resourceVersion": "0"},
