@@ -216,6 +216,20 @@ def test_a_pod_waits_until_all_plugins_allow_it(allowing: list[str], deadline: f
     assert held.reject("Short", "too late") is False
 
 
+def test_a_pod_that_is_deleted_when_its_wait_is_over_is_not_scheduled() -> None:
+    options: dict[str, Any] = {"plugins": [Short, Counted], "configuration": with_plugins(Short.name, Counted.name)}
+    loop = loop_over(node(), make_pod("p").requests(cpu="1"), **options)
+    loop.step()
+    (held,) = loop.waiting
+    held.allow("Short")
+    loop.handlers.delete(make_pod("p").requests(cpu="1").obj())
+    (decision,) = loop.step().decisions
+    assert (decision.result, decision.row) == ("error", None)
+    assert decision.message.endswith('pods "p" not found')
+    assert loop.cluster.usage.requested[0].tolist() == [0]
+    assert Counted.held == list(loop.queue) == []
+
+
 def test_each_pod_waits_for_its_own_time() -> None:
     options: dict[str, Any] = {"plugins": [Short], "configuration": with_plugins(Short.name)}
     loop = loop_over(node(), make_pod("early"), **options)

@@ -542,6 +542,9 @@ class Cycle(Logged):
     def conclude(self, held: WaitingPodState) -> Decision:
         """WaitOnPermit is over, one way or the other: the rest of the pod's cycle."""
         decision, verdict = replace(held.decision, message="", let_go=held.node), held.verdict or SUCCESS
+        if verdict.ok and decision.pod_row in self.cluster.pods.gone:
+            # The API server refuses its binding.
+            verdict = error(f'pods "{decision.pod.name}" not found')
         found = decision.diagnosis
         if found is not None:
             # If nodes have come or gone since, what was found then is about other rows.
