@@ -4,9 +4,9 @@
 
 A line has a type and its fields. What a field holds stands after `=`: nothing for text, `i` a whole number of 32 bits,
 `l` one of 64 bits, `n` a number, `b` true or false, `q` a quantity, `t` a time, `y` text in base64, `x` a number or
-text, `o` anything, else the name of a type. `*` before it makes a list of it, `%` a map. Statuses and managed fields
-hold anything: users do not write them. `@29` after it: since 1.29, `@-24`: up to 1.24, `@17-21`: both; a field without it
-is in each minor that has the type. A line that begins with `@` has a version of a group and its kinds.
+text, `o` anything, else the name of a type. `*` before it makes a list of it, `%` a map. Statuses hold anything: users
+do not write them. `@29` after it: since 1.29, `@-24`: up to 1.24, `@17-21`: both; a field without it is in each minor
+that has the type. A line that begins with `@` has a version of a group and its kinds.
 
 In the present file the types are those of the specification of 1.36 with the additions of 1.37, the minors those of
 the models of the Python client, whose versions 12.0 to 37.0 are made from the specifications of 1.16 to 1.37.
@@ -28,7 +28,7 @@ _FORMATS = {"int32": "i", "byte": "y"}
 _NAMED = {"Quantity": "q", "IntOrString": "x", "Time": "t", "MicroTime": "t", "FieldsV1": "o", "RawExtension": "o"}
 # As ksched_cli/api/core.py calls it: a plugin has the name of the type.
 _RENAMED = {"NodeAffinity": "NodeAffinityTerms"}
-_ANYTHING = ("status", "managedFields")
+_ANYTHING = ("status",)
 # Kinds that decide nothing about pods: their fields are checked, and nothing else.
 _MORE_KINDS = (
     ("autoscaling/v2", "HorizontalPodAutoscaler"),

@@ -51,6 +51,7 @@ from ksched_cli.controlplane.admission.registry import (
     admin_requests,
     ranged_fields,
     refused_admin_access,
+    wrong_expressions,
 )
 from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_resize, refused_updates
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
@@ -393,6 +394,10 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
                 yield item, Problem(text, place.source, place.line, label, "", REFUSED)
 
 
+# Gates of registries that the newest minors have on.
+_USUAL_GATES = frozenset({"DRAAdminAccess", "DRAConsumableCapacity"})
+
+
 class _Registries:
     """The rules of registries that need other objects, which manifests that come earlier may have."""
 
@@ -403,15 +408,15 @@ class _Registries:
         self._allocations = Allocations(self._ranges, specs)
         spaces = [*store.of(Namespace), *manifests.of(Namespace)]
         self._labels = {each.metadata.name: each.metadata.labels for each in spaces}
-        gates = manifests.rules.gates
-        self._checks_admin_access = gates is None or "DRAAdminAccess" in gates
+        self._gates = _USUAL_GATES if manifests.rules.gates is None else manifests.rules.gates
 
     def errors(self, item: Any, document: Document, *, is_new: bool) -> Iterator[FieldError]:
         if isinstance(item, Service):
             yield from self._allocations.refusals(identity_of(item), object_at(document, "spec"))
         labels = self._labels.get(item.metadata.namespace)
-        if is_new and self._checks_admin_access and labels is not None:
+        if is_new and "DRAAdminAccess" in self._gates and labels is not None:
             yield from refused_admin_access(item, labels)
+        yield from wrong_expressions(item, self._store.current(item), self._gates)
 
     def gaps(self, manifests: Loaded) -> Iterator[str]:
         """What of these rules the input does not show."""
@@ -427,7 +432,7 @@ class _Registries:
                 text = "the input has no ServiceCIDR (add servicecidrs to the dump)"
                 yield f"{workload_label(item)}: {', '.join(fields)}: {text}"
         claims: list[Any] = [*manifests.of(ResourceClaim), *manifests.of(ResourceClaimTemplate)]
-        for claim in claims if self._checks_admin_access else ():
+        for claim in claims if "DRAAdminAccess" in self._gates else ():
             space = claim.metadata.namespace
             if space not in self._labels and admin_requests(claim):
                 yield f"{workload_label(claim)}: adminAccess: the input has no Namespace {space}"

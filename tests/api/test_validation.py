@@ -597,6 +597,11 @@ def test_a_rule_refuses_one_and_takes_its_twin(name: str) -> None:
         (resources(requests={"cpu": []}), f"{C0}.resources.requests.cpu", "expected a quantity such as 100m or 2Gi,"),
         ({**pod(), "metadata": {"name": "p", "creationTimestamp": "x"}}, "metadata.creationTimestamp", "'x' is not a"),
         ({"kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "%"}}, "data.a", "this is not text in base64"),
+        (
+            {**pod(), "metadata": {"name": "p", "managedFields": [{"time": "x"}]}},
+            "metadata.managedFields[0].time",
+            "'x' is not a time",
+        ),
         (pod(hostname=5), "spec.hostname", "expected a string, got a number"),
         (pod(hostNetwork="yes"), "spec.hostNetwork", "expected true or false, got a string"),
         (pod(volumes={}), "spec.volumes", "expected a list, got an object"),

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.api.conversion import path_text
 from ksched_cli.controlplane.admission.chain import Chain
+from ksched_cli.controlplane.admission.registry import wrong_expressions
 from tests.builders import loaded_of
 from tests.sources.test_admission import HIGH, USUAL, USUAL_TOO, an, limits, quota
 
@@ -48,9 +50,24 @@ WRONG = {"selectors": [{"cel": {"expression": "true"}}, {"cel": {"expression": "
     ],
 )
 def test_an_expression_that_cannot_be_read_is_refused_with_its_path(item: Any, path: str) -> None:
-    found = Chain(loaded_of()).object_refusal(item)
-    assert found.plugin == "Validation"
-    assert found.message.startswith(f"{path}.cel.expression: Invalid value: ")
+    (found,) = wrong_expressions(item, None, frozenset())
+    assert path_text(found.path) == f"{path}.cel.expression"
+    assert found.message.startswith('Invalid value: "1 +": compilation failed: ERROR: <input>:1:4: Syntax error')
+    assert list(wrong_expressions(item, item, frozenset())) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "gates", "refused"),
+    [
+        pytest.param("device.allowMultipleAllocations", ["DRAConsumableCapacity"], False, id="a field with its gate"),
+        pytest.param("device.allowMultipleAllocations", [], True, id="a field without its gate"),
+        pytest.param("url('http://a').getHost() == 'a'", [], False, id="a function that is not modelled"),
+        pytest.param("b'a' == b'a'", [], False, id="bytes, which are not modelled"),
+    ],
+)
+def test_gates_decide_about_expressions(expression: str, gates: list[str], refused: bool) -> None:
+    item = an("DeviceClass", spec={"selectors": [{"cel": {"expression": expression}}]})
+    assert bool(list(wrong_expressions(item, None, frozenset(gates)))) is refused
 
 
 def claim(storage: str = "", **metadata: Any) -> Any:

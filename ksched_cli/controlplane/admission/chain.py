@@ -1,6 +1,6 @@
 """The admissions in the API server's order: first those that change a pod, then those that only judge it; and the
-admission of all other objects. The expressions of device selectors belong here, since the API server compiles them
-before it stores an object. `admission_gaps` lists what of admission is not modelled, where a cluster makes use of it.
+admission of all other objects. `admission_gaps` lists what of admission is not modelled, where a cluster makes use of
+it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod, Service
-from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import (
@@ -91,9 +90,6 @@ class Chain(Logged):
         message = self._limits.validate_claim(item) if isinstance(item, PersistentVolumeClaim) else ""
         if message:
             return Denial(LIMIT_RANGER, message)
-        message = wrong_expression(item)
-        if message:
-            return Denial("Validation", message)
         if isinstance(item, Job) and not item.spec.manual_selector:
             if item.spec.selector is not None:
                 return Denial("Validation", "spec.selector: Invalid value: `selector` not auto-generated")
@@ -134,31 +130,6 @@ def _countable(cluster: HasObjects) -> Iterator[Any]:
     """The objects that quotas count, if there are quotas."""
     for kind in COUNTED_KINDS if cluster.of(ResourceQuota) else ():
         yield from cluster.of(kind)
-
-
-def wrong_expression(item: Any) -> str:
-    """validateCELSelector of the selectors of a device class, claim or claim template: the first that is wrong."""
-    if not isinstance(item, DeviceClass | ResourceClaim | ResourceClaimTemplate):
-        return ""
-    # Imported here: few runs have devices.
-    from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
-    from ksched_cli.plugins.lib.cel.values import CelCompileError
-
-    places: list[tuple[str, Any]] = [("spec", item.spec)] if isinstance(item, DeviceClass) else []
-    if not isinstance(item, DeviceClass):
-        claim = item.spec.spec if isinstance(item, ResourceClaimTemplate) else item.spec
-        base = "spec.spec.devices" if isinstance(item, ResourceClaimTemplate) else "spec.devices"
-        for index, request in enumerate(claim.devices.requests):
-            here = f"{base}.requests[{index}]"
-            places += [(f"{here}.exactly", request.exactly)] if request.exactly is not None else []
-            places += [(f"{here}.firstAvailable[{at}]", each) for at, each in enumerate(request.first_available)]
-    for where, holder in places:
-        for index, selector in enumerate(holder.selectors):
-            try:
-                compile_cel_selector(selector.cel.expression if selector.cel is not None else "true")
-            except CelCompileError as mistake:
-                return f"{where}.selectors[{index}].cel.expression: Invalid value: {mistake}"
-    return ""
 
 
 _POD_QUOTAS = ("pods", "count/pods", "cpu", "memory", "ephemeral-storage")

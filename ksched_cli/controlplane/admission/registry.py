@@ -1,6 +1,7 @@
 """What the registries of the API server refuse of an object because of others (pkg/registry): addresses and ports of
 services that are taken or outside of the cluster's ranges (core/service/storage/alloc.go), families that the cluster
-does not have, and admin access to devices (resource/utils.go).
+does not have, and admin access to devices (resource/utils.go). The expressions of device selectors belong here, too:
+the API server compiles them before it stores an object.
 
 The ranges are those of the ServiceCIDRs of the input, the families those of the ServiceCIDR that the API server makes
 of its flags; without ServiceCIDRs both are those of the flag in the pod of kube-apiserver. The Service `kubernetes`
@@ -17,7 +18,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from ksched_cli.api.conversion import Path
-from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.validation import checks
 from ksched_cli.api.validation.errors import FieldError, forbidden, invalid
 from ksched_cli.api.validation.fields import items_at, number_at, object_at, text_at, texts_at
@@ -191,8 +192,7 @@ def refused_admin_access(item: Any, labels: Mapping[str, str]) -> Iterator[Field
     """AuthorizedForAdmin: the error of a claim or claim template whose namespace lacks the label."""
     for index in admin_requests(item)[:1] if labels.get(_ADMIN_LABEL) != "true" else ():
         text = f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
-        base = ("spec", "spec") if isinstance(item, ResourceClaimTemplate) else ("spec",)
-        yield forbidden((*base, "devices", "requests", index, "exactly", "adminAccess"), text)
+        yield forbidden((*_base_of(item), "devices", "requests", index, "exactly", "adminAccess"), text)
 
 
 def admin_requests(item: Any) -> list[int]:
@@ -202,6 +202,48 @@ def admin_requests(item: Any) -> list[int]:
     claim = item.spec.spec if isinstance(item, ResourceClaimTemplate) else item.spec
     requests = enumerate(claim.devices.requests)
     return [index for index, each in requests if each.exactly is not None and each.exactly.admin_access]
+
+
+def wrong_expressions(item: Any, live: Any, gates: Collection[str]) -> Iterator[FieldError]:
+    """validateCELSelector of the selectors of a device class, claim or claim template; expressions of the live object
+    are valid."""
+    if not isinstance(item, DeviceClass | ResourceClaim | ResourceClaimTemplate):
+        return
+    # Imported here: few runs have devices.
+    from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
+    from ksched_cli.plugins.lib.cel.values import CelCompileError, CelNotModelled
+
+    known = {expression for _, expression in _expressions(live)} if live is not None else ()
+    for path, expression in _expressions(item):
+        try:
+            if expression not in known:
+                compile_cel_selector(
+                    expression, shareable="DRAConsumableCapacity" in gates, lists="DRAListTypeAttributes" in gates
+                )
+        except CelNotModelled:
+            continue
+        except CelCompileError as mistake:
+            yield invalid(path, expression, str(mistake))
+
+
+def _expressions(item: DeviceClass | ResourceClaim | ResourceClaimTemplate) -> Iterator[tuple[Path, str]]:
+    """The expressions of selectors, each with its path."""
+    places: list[tuple[Path, Any]] = [(("spec",), item.spec)] if isinstance(item, DeviceClass) else []
+    if not isinstance(item, DeviceClass):
+        claim = item.spec.spec if isinstance(item, ResourceClaimTemplate) else item.spec
+        for index, request in enumerate(claim.devices.requests):
+            here = (*_base_of(item), "devices", "requests", index)
+            places += [((*here, "exactly"), request.exactly)] if request.exactly is not None else []
+            places += [((*here, "firstAvailable", at), each) for at, each in enumerate(request.first_available)]
+    for path, holder in places:
+        for index, selector in enumerate(holder.selectors):
+            if selector.cel is not None:
+                yield (*path, "selectors", index, "cel", "expression"), selector.cel.expression
+
+
+def _base_of(item: ResourceClaim | ResourceClaimTemplate) -> Path:
+    """The path of the spec of the claim."""
+    return ("spec", "spec") if isinstance(item, ResourceClaimTemplate) else ("spec",)
 
 
 # The fields of a service that ranges decide, and whether a service has them.

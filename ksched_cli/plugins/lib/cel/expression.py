@@ -34,6 +34,7 @@ from ksched_cli.plugins.lib.cel.syntax import Call, Index, Name, Node, Select, p
 from ksched_cli.plugins.lib.cel.values import (
     CelCompileError,
     CelError,
+    CelNotModelled,
     CelQuantity,
     DefaultingMap,
     ObjectValue,
@@ -184,7 +185,7 @@ def compile_cel_selector(expression: str, *, shareable: bool = True, lists: bool
     try:
         selector = CelSelector(expression, shareable=shareable, lists=lists)
     except CelCompileError as problem:
-        raise CelCompileError(f"compilation failed: {problem}") from None
+        raise type(problem)(f"compilation failed: {problem}") from None
     if selector.type not in ("bool", None):
         raise CelCompileError(f"must evaluate to bool or the unknown type, not {selector.type}")
     return selector
@@ -336,7 +337,7 @@ class _Compiler:
             found, operands = self._methods.get(name), (node.target, *operands)
         fits = found is not None and len(node.arguments) in found[1]
         if not fits and (node.function in functions.NOT_MODELLED or (found is None and "." in name)):
-            raise CelCompileError(f"the function '{name}' is not modelled")
+            raise CelNotModelled(f"the function '{name}' is not modelled")
         if found is None:
             raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
         if not fits:

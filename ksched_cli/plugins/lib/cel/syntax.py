@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from ksched_cli.plugins.lib.cel.values import CelCompileError, UInt
+from ksched_cli.plugins.lib.cel.values import CelCompileError, CelNotModelled, UInt
 
 T = TypeVar("T")
 
@@ -333,7 +333,7 @@ def _string(source: str, text: str, place: int) -> str:
     prefix = re.match(r"[rRbB]*", text)
     marks = prefix.group().lower() if prefix else ""
     if "b" in marks:
-        raise _mistake(source, place, "bytes literals are not modelled")
+        raise CelNotModelled(str(_mistake(source, place, "bytes literals are not modelled")))
     body = text[len(marks) :]
     width = 3 if body[:3] in ('"""', "'''") else 1
     inside = body[width:-width]

@@ -21,6 +21,10 @@ class CelCompileError(ValueError):
     """The expression can never be evaluated."""
 
 
+class CelNotModelled(CelCompileError):
+    """The expression has a part that kube-scheduler knows and that is not evaluated here."""
+
+
 class CelError(ValueError):
     """An evaluation failed on a device. Logical operators may still have a result from the other operand."""
 
