@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.sweep.curves import CurveSweep
     from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
-    from ksched_cli.plan.verify.results import Verification
+    from ksched_cli.plan.verify.results import Verification, VerifySettings
     from ksched_cli.plan.watch import Following
     from ksched_cli.whatif.changes import Changes
     from ksched_cli.world.results import Limits
@@ -450,12 +450,13 @@ class Simulator(EditMethods):
 
         return compare(before, after, INPUT_MAKER)
 
-    def verify(self) -> Verification:
-        """How far the results agree with what the scheduler of the cluster did."""
+    def verify(self, settings: VerifySettings | None = None) -> Verification:
+        """How far the results agree with what the scheduler of the cluster did. `settings`: how far it searches for the
+        order of bindings."""
         from ksched_cli.plan.verify.verify import verify_input
 
         self._check_selection()
-        return verify_input(self._current())
+        return verify_input(self._current(), settings)
 
     @staticmethod
     def trace(

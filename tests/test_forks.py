@@ -19,6 +19,7 @@ from ksched_cli.plan.reasons.fixes import search as trial
 from ksched_cli.plan.run import each as parallel
 from ksched_cli.plan.run.each import Copy, copies_at_once, run_trials
 from ksched_cli.plan.verify import search
+from ksched_cli.plan.verify.results import VerifySettings
 from ksched_cli.process import is_copy
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
@@ -174,7 +175,7 @@ def _guarded() -> list[dict[str, Any]]:
     ("cluster", "each_of", "computations"),
     [
         pytest.param(_cluster, "zone", [3, 0], id="one order"),
-        pytest.param(_tied, "node", [3, 1], id="another order of one drain"),
+        pytest.param(_tied, "node", [3, 2], id="other orders of one drain"),
         pytest.param(_guarded, "node", [2, 1], id="one drain needs all copies of a pod"),
     ],
 )
@@ -239,12 +240,11 @@ def _history(seed: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("cycles", [0, 30, pytest.param(60, marks=pytest.mark.slow), 2000])
 def test_a_history_in_two_halves_is_the_same(cycles: int, monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
     """With few cycles the first half leaves too few for the second half, which is then replayed once more."""
-    monkeypatch.setattr(search, "_CYCLES", cycles)
-    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
+    settings = VerifySettings(cycles=cycles, node_cycles=0)
     histories = [_history(seed) for seed in range(6)]
 
     def verifications() -> list[Any]:
-        return [Simulator.load(history).verify() for history in histories]
+        return [Simulator.load(history).verify(settings) for history in histories]
 
     here = verifications()
     monkeypatch.setattr(search, "WORTH_ANSWERS", 0)

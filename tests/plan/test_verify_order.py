@@ -10,8 +10,9 @@ import pytest
 
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.plan.verify import history, search
-from ksched_cli.plan.verify.results import Agreement, Order, Verification
+from ksched_cli.plan.verify import history
+from ksched_cli.plan.verify.results import Agreement, Order, Verification, VerifySettings
+from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod, write_list
 from tests.running import verify
 from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event
@@ -22,10 +23,10 @@ Verify = Callable[..., Verification]
 
 @pytest.fixture
 def verified(tmp_path: Path) -> Verify:
-    def run(*items: Document) -> Verification:
+    def run(*items: Document, **settings: int) -> Verification:
         path = tmp_path / "cluster.json"
         write_list(path, *items)
-        return verify(RunOptions([str(path)]))
+        return Simulator.of(RunOptions([str(path)], events=True)).verify(VerifySettings(**settings))
 
     return run
 
@@ -252,21 +253,15 @@ def test_a_few_nodes_are_left_out_at_most(empty: int, agreement: Agreement, veri
     assert [each.agreement for each in found.placements] == [agreement]
 
 
-def test_no_node_is_left_out_once_the_search_has_spent_its_cycles(
-    verified: Verify, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
-    monkeypatch.setattr(search, "_CYCLES", 0)
-    found = verified(SMALL, node("empty", "64", version="9"), bound("a", "small", version="5"))
+def test_no_node_is_left_out_once_the_search_has_spent_its_cycles(verified: Verify) -> None:
+    found = verified(SMALL, node("empty", "64", version="9"), bound("a", "small", version="5"), cycles=0, node_cycles=0)
     assert (found.placements[0].agreement, found.placements[0].assumed) == (Agreement.OTHER_NODE, "")
 
 
-def test_a_node_that_is_left_out_spends_cycles_of_the_search(verified: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_is_left_out_spends_cycles_of_the_search(verified: Verify) -> None:
     """There is one cycle, and each of the two pods would need one."""
-    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
-    monkeypatch.setattr(search, "_CYCLES", 1)
     pods = [bound("a", "small", 1, version="5"), bound("b", "small", 4, version="6")]
-    found = verified(SMALL, node("empty", "64", version="9"), *pods)
+    found = verified(SMALL, node("empty", "64", version="9"), *pods, cycles=1, node_cycles=0)
     assert placements(found) == [("a", "same", Order.KNOWN), ("b", "other node", Order.KNOWN)]
 
 
@@ -412,14 +407,11 @@ def test_pods_that_were_not_asked_for_are_part_of_the_order(tmp_path: Path) -> N
 
 def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of twenty sizes that somebody put on one node: no order explains them."""
-    monkeypatch.setattr(search, "_MOST_CYCLES", 50)
-    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
-    monkeypatch.setattr(search, "_CYCLES", 70)
     cycles: list[int] = []
     decide_dry = Scheduler.decide_dry
     monkeypatch.setattr(Scheduler, "decide_dry", lambda self, row: cycles.append(row) or decide_dry(self, row))
     pods = [bound(f"p{number}", "small", 1 + number // 20, cpu=f"{number + 1}m") for number in range(40)]
-    found = verified(LARGE, SMALL, *pods)
+    found = verified(LARGE, SMALL, *pods, most_cycles=50, cycles=70, node_cycles=0)
     assert found.order == {Order.KNOWN: 0, Order.FOUND: 0, Order.NOT_FOUND: 40}
     # One for each pod, 70 for the search, and one for each pod of the order that the search ended with.
     assert len(cycles) <= 40 + 70 + 20
@@ -437,11 +429,7 @@ def of_pair(name: str, on: str, second: int, cpu: str = "1", pair: str = "x") ->
         pytest.param(7, [Order.FOUND] * 4, id="for all"),
     ],
 )
-def test_seconds_that_become_one_spend_cycles_of_the_search(
-    cycles: int, orders: list[Order], verified: Verify, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
-    monkeypatch.setattr(search, "_CYCLES", cycles)
+def test_seconds_that_become_one_spend_cycles_of_the_search(cycles: int, orders: list[Order], verified: Verify) -> None:
     items: list[Document] = []
     for second, pair in ((1, "x"), (5, "y")):
         for size in ("8", "4"):
@@ -451,18 +439,15 @@ def test_seconds_that_become_one_spend_cycles_of_the_search(
             of_pair(f"a{pair}", f"{pair}4", second, pair=pair),
             of_pair(f"b{pair}", f"{pair}8", second + 1, "4", pair),
         ]
-    assert [each.order for each in verified(*items).placements] == orders
+    assert [each.order for each in verified(*items, cycles=cycles, node_cycles=0).placements] == orders
 
 
 ON_N1 = {"nodeSelector": {"kubernetes.io/hostname": "n1"}}
 
 
 @pytest.mark.parametrize("cycles", [*range(1, 16), 1000])
-def test_each_pod_is_placed_once_wherever_the_search_ends(
-    cycles: int, verified: Verify, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_pod_is_placed_once_wherever_the_search_ends(cycles: int, verified: Verify) -> None:
     """`c` and `d` only go to n1 before `a` and `b`, which come first by name and go nowhere else."""
-    monkeypatch.setattr(search, "_MOST_CYCLES", cycles)
     nodes = [node(name, "8") for name in ("n1", "n2")]
     for each in nodes:
         each["metadata"]["labels"] = {"kubernetes.io/hostname": each["metadata"]["name"]}
@@ -472,7 +457,7 @@ def test_each_pod_is_placed_once_wherever_the_search_ends(
         bound("c", "n1"),
         bound("d", "n2", cpu="500m"),
     ]
-    found = verified(*nodes, *pods)
+    found = verified(*nodes, *pods, most_cycles=cycles)
     assert sorted(each.pod for each in found.placements) == [f"default/{name}" for name in "abcd"]
     assert (found.agreeing == 4) is (cycles == 1000)
 

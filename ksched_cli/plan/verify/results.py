@@ -12,6 +12,25 @@ from msgspec import Struct
 
 from ksched_cli.plan.results.outcomes import Displayed
 
+
+class VerifySettings(Struct, frozen=True, kw_only=True):
+    """How far `verify` searches for an order of the pods that were bound in one second."""
+
+    # No scheduler binds more in a second: so many with one time have it from something else, such as a restored backup.
+    most_pods: int = 1000
+    # Cycles for one second, beyond one for each pod.
+    most_cycles: int = 2000
+    # All searches together may take so many cycles; on small clusters, where they are quick, so many by nodes.
+    cycles: int = 2_000
+    node_cycles: int = 2_000_000
+    # So many nodes are assumed to have been late in one second.
+    late_nodes: int = 8
+
+    def cycles_with(self, nodes: int) -> int:
+        """The cycles of all searches in a cluster of so many nodes."""
+        return max(self.cycles, self.node_cycles // max(1, nodes))
+
+
 # The cause of a difference that nothing in the cluster explains.
 NOT_KNOWN = "not known"
 

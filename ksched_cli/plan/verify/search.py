@@ -34,17 +34,8 @@ from ksched_cli.plan.verify.history import (
     ReplayAnswer,
     binding_seconds,
 )
-from ksched_cli.plan.verify.results import Agreement, Checked, Order
+from ksched_cli.plan.verify.results import Agreement, Checked, Order, VerifySettings
 from ksched_cli.process import is_copy
-
-# No scheduler binds more in a second: so many with one time have it from something else, such as a restored backup.
-_MOST_PODS = 1000
-# Cycles for one second, beyond one for each pod.
-_MOST_CYCLES = 2000
-# All searches together may take so many cycles, and more on small clusters, where they are quick.
-_CYCLES, _NODE_CYCLES = 2_000, 2_000_000
-# So many nodes are assumed to have been late in one second.
-_MOST_LATE = 8
 
 
 @dataclass
@@ -118,9 +109,9 @@ class PlacementSearch:
     """Searches an order of the pods that were bound in one second in which the scheduler chooses the nodes that they
     have. If there is none, it takes out nodes that may have come later. `budget` limits the cycles of all searches."""
 
-    def __init__(self, cluster: PastCluster, nodes: Sequence[Node], history: History) -> None:
-        self._cluster, self._late = cluster, _LateNodes(nodes, history)
-        self.budget = CycleBudget(max(_CYCLES, _NODE_CYCLES // max(1, len(nodes))))
+    def __init__(self, cluster: PastCluster, nodes: Sequence[Node], history: History, settings: VerifySettings) -> None:
+        self._cluster, self._late, self._settings = cluster, _LateNodes(nodes, history), settings
+        self.budget = CycleBudget(settings.cycles_with(len(nodes)))
 
     def solve(self, step: BindingSecond) -> SolvedSecond:
         """The pods of a second in an order that explains all placements, or as many as were found to be explained. The
@@ -150,13 +141,13 @@ class PlacementSearch:
 
     def _find_order(self, members: Sequence[Placed]) -> list[TriedPod]:
         likely = [self._take(placed) for placed in members]
-        may_differ = 1 < len(members) <= _MOST_PODS and self._cluster.repeatable
+        may_differ = 1 < len(members) <= self._settings.most_pods and self._cluster.repeatable
         if not may_differ or is_explained(likely) or not self.budget.allows(len(members)):
             return likely
         self._take_back(likely)
-        orders = _Orders(self._cluster, members, self.budget.limit(_MOST_CYCLES))
+        orders = _Orders(self._cluster, members, self.budget.limit(self._settings.most_cycles))
         found = orders.search()
-        self.budget.spend_on_search(orders.spent, _MOST_CYCLES)
+        self.budget.spend_on_search(orders.spent, self._settings.most_cycles)
         return max(likely, found, key=_explained)
 
     def _without_late_nodes(self, before: SolvedSecond) -> SolvedSecond:
@@ -167,7 +158,7 @@ class PlacementSearch:
         while not is_explained(turns) and self.budget.allows(len(turns)):
             better = {turn.answer.text for turn in turns if turn.answer.agreement is Agreement.OTHER_NODE}
             more = self._late.among(sorted(better), step)
-            if not more or len(late) + len(more) > _MOST_LATE:
+            if not more or len(late) + len(more) > self._settings.late_nodes:
                 break
             late += more
             self._cluster.hide(step.hidden.union(late))
@@ -344,11 +335,13 @@ class _Rest(Struct, frozen=True):
     spare: int
 
 
-def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence) -> list[Checked]:
+def replay(
+    scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence, settings: VerifySettings
+) -> list[Checked]:
     """One cycle for each pod, with the earlier pods on their real nodes. The scheduler's cluster has the pods as
     pending and the first nodes of the history; all `nodes` come in their time. The second half of a long history is
     replayed on another core: the pods before it are on their real nodes, wherever they would go."""
-    run, steps = _Replay(scheduler, history, nodes, evidence), list(binding_seconds(history, nodes))
+    run, steps = _Replay(scheduler, history, nodes, evidence, settings), list(binding_seconds(history, nodes))
     is_long = len(history.tried) * len(nodes) >= WORTH_ANSWERS
     middle = run.middle_of(steps) if is_long and copies_at_once() else None
     if middle is None:
@@ -369,9 +362,16 @@ def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], eviden
 
 
 class _Replay:
-    def __init__(self, scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        history: History,
+        nodes: Sequence[Node],
+        evidence: Evidence,
+        settings: VerifySettings,
+    ) -> None:
         self._cluster = PastCluster(scheduler)
-        self._search = PlacementSearch(self._cluster, nodes, history)
+        self._search = PlacementSearch(self._cluster, nodes, history, settings)
         self._evidence = evidence
 
     @property

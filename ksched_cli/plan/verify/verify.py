@@ -25,7 +25,7 @@ from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import PlacementRun
 from ksched_cli.plan.verify.history import Evidence, History, condition_of, first_nodes, gather_evidence, read_history
-from ksched_cli.plan.verify.results import Agreement, Checked, Verification
+from ksched_cli.plan.verify.results import Agreement, Checked, Verification, VerifySettings
 from ksched_cli.plan.verify.search import replay
 from ksched_cli.sources.events import FailedScheduling
 from ksched_cli.sources.loaded import Loaded
@@ -190,14 +190,15 @@ def _reasons(message: str) -> list[str]:
 DELETED = "pods that are gone, of which there are FailedScheduling events"
 
 
-def verify_input(source: LoadedInput) -> Verification:
+def verify_input(source: LoadedInput, settings: VerifySettings | None = None) -> Verification:
     """Schedule running pods again in a past cluster, and pending pods in the present cluster, and compare."""
     prepared, loaded = Run(source), source.loaded
     pods = [pod for pod in loaded.of(Pod) if source.wanted(pod)]
     runtimes = prepared.scheduler.runtimes
     history = _history(loaded, pods, runtimes)
     evidence = gather_evidence(loaded.of(Node), loaded.of(Pod), loaded.of(ReplicaSet), loaded.bindings, history)
-    checked = tuple(replay(_past(source, history), history, loaded.of(Node), evidence))
+    settings = settings or VerifySettings()
+    checked = tuple(replay(_past(source, history), history, loaded.of(Node), evidence, settings))
 
     present = PresentCluster(prepared.place(detail=False, top=1))
     events, gone = newest_events(loaded.failures, loaded.of(Pod), source.wanted)
