@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ksched_cli.plan.size.problem import GreedyBuyer, PackingProblem, Pattern, fill
+from ksched_cli.plan.size.problem import GreedyBuyer, PackingProblem, Pattern, fill, how_many_fit
 from ksched_cli.plan.size.solver import LinearModel
 
 _EPSILON = 1e-7
@@ -290,8 +290,7 @@ def maximal_patterns(problem: PackingProblem, choice: int, most: int) -> list[Pa
     def fits(at: int, left: Sequence[int]) -> int:
         if any(pattern[other] for other in rivals[at]):
             return 0
-        copies = (have // want for want, have in zip(requests[at], left, strict=True) if want)
-        return min(caps[at], min(copies, default=0))
+        return min(caps[at], how_many_fit(requests[at], left))
 
     def visit(at: int, left: list[int]) -> bool:
         """False if there are too many."""

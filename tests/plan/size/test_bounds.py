@@ -75,6 +75,23 @@ def test_host_ports_that_clash(ports: list[tuple[int, str]], are_rivals: bool) -
     assert survey(*docs)[1].rivals == ({(0, 1)} if are_rivals else frozenset())
 
 
+@pytest.mark.parametrize(
+    ("keeping", "are_rivals"),
+    [
+        pytest.param("small", True, id="the first"),
+        pytest.param("large", True, id="the second"),
+        pytest.param("", False, id="none"),
+    ],
+)
+def test_pods_of_which_one_keeps_away_from_the_other(keeping: str, are_rivals: bool) -> None:
+    pods = {name: make_pod(name).label(app=name).requests(cpu=cpu) for name, cpu in (("small", "1"), ("large", "2"))}
+    if keeping:
+        (other,) = pods.keys() - {keeping}
+        term = {"labelSelector": {"matchLabels": {"app": other}}, "topologyKey": "kubernetes.io/hostname"}
+        pods[keeping].spec(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    assert survey(*(each.doc() for each in pods.values()))[1].rivals == ({(0, 1)} if are_rivals else frozenset())
+
+
 def test_the_best_pattern_has_one_of_three_classes_that_cannot_share_a_node() -> None:
     made = packing([(2, 1, 1)] * 3, [(5, 9, 9)], [(0, 1), (0, 2), (1, 2)], 2)
     worth, pattern = PatternPricing(made, time.perf_counter() + 20).best_pattern(0, np.ones(3))
@@ -168,6 +185,13 @@ def test_sets_come_in_the_order_of_their_cost() -> None:
         program.reject(each.counts)
     assert found == [({0: 1}, 10), ({1: 1}, 15), ({0: 2}, 20), ({0: 1, 1: 1}, 25)]
     assert program.next_set(25, 20.0) is None
+
+
+def test_of_sets_that_cost_alike_the_one_with_fewer_nodes_is_the_first() -> None:
+    program = PurchaseProgram(packing([(2, 1, 1)], [(10, 1, 1), (20, 2, 2)]), time.perf_counter() + 20, 100)
+    found = program.next_set(None, 20.0)
+    assert found is not None
+    assert (dict(found.counts), found.cost) == ({1: 1}, 20)
 
 
 @pytest.mark.parametrize("listed", [30_000, 0], ids=["all sets", "at random"])

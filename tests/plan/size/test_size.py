@@ -112,6 +112,40 @@ def test_a_pod_of_a_daemon_set_that_no_purchase_gives_a_place_is_reported(greedy
     assert "1 Insufficient cpu" in left.message
 
 
+def test_a_cheaper_set_is_found_where_a_pod_of_a_daemon_set_has_no_place() -> None:
+    """The pod that is bound to node n leaves no cpu to the agent. The first purchase costs more than one node of each of
+    two shapes."""
+    objects = [node("n", cpu="2", memory="8Gi", pods=9), daemon_set("agent", "200m")]
+    objects[0]["metadata"]["labels"] = {"disk": "ssd"}
+    objects.append(make_pod("bound-to-n").requests(cpu="2").selector(disk="ssd").doc())
+    wanted = [("2", "2Gi"), ("3", "2Gi"), ("1", "6Gi"), ("5", "2Gi")]
+    objects += [pending(f"p{at}", cpu=cpu, memory=memory) for at, (cpu, memory) in enumerate(wanted)]
+    shapes = [shape("a", 3, "4200m", "8Gi"), shape("b", 5, "8200m", "10Gi"), shape("c", 4, "6200m", "16Gi")]
+    found = size(objects, *shapes, greedy=True)
+    assert (bought(found), len(found.unplaced)) == ({"b": 1, "c": 1}, 1)
+
+
+@methods
+def test_a_pod_of_a_daemon_set_on_the_last_node_that_can_be_bought_is_reported(greedy: bool) -> None:
+    """The two pods fill the only node."""
+    objects = [daemon_set("agent", "500m"), *(pending(f"p{at}", cpu="2") for at in range(2))]
+    found = size(objects, shape("only", 1, max=1), greedy=greedy)
+    (left,) = found.unplaced
+    assert (bought(found), left.pod.startswith("default/agent-")) == ({"only": 1}, True)
+
+
+@methods
+def test_a_node_that_takes_the_place_of_others_is_not_bought(greedy: bool) -> None:
+    """Three pods are in zone a. With a node in zone b, which only the large pod tolerates, two of them would wait."""
+    taint = {"key": "gpu", "effect": "NoSchedule"}
+    web = {"topologySpreadConstraints": [{**SPREAD, "labelSelector": {"matchLabels": {"app": "web"}}}]}
+    objects = [make_node("n").allocatable(cpu="4", memory="16Gi", pods=20).label(ZONE, "a").doc()]
+    objects += [make_pod(f"w{at}").label(app="web").requests(cpu="500m").spec(**web).doc() for at in range(3)]
+    objects.append(make_pod("large").requests(cpu="6").toleration("gpu", "Exists").doc())
+    found = size(objects, shape("m", 1, cpu="8", zones=["b"], taints=[taint]), greedy=greedy)
+    assert (bought(found), [each.pod for each in found.unplaced]) == ({}, ["default/large"])
+
+
 def test_pods_of_daemon_sets_on_nodes_of_the_cluster_have_the_priority_of_their_class() -> None:
     """The agent comes first on node n, so that no pod finds a place there."""
     agent = daemon_set("agent", "200m")
@@ -423,6 +457,14 @@ def waiting(*sizes: tuple[str, int], away: Sequence[int] = (), by: str = "", **s
             12,
             10,
             id="the program and the room of a node",
+        ),
+        pytest.param(
+            waiting(("3", 2), ("1", 2), ("2", 6), ("1", 2), ("1", 6), ("1", 2), away=[2, 5], by=HOST),
+            [shape("x", 5, "6", "4Gi", max=1), shape("y", 5, "2", "16Gi"), shape("z", 1, "8", "16Gi")],
+            6,
+            5,
+            None,
+            id="a node for each pod",
         ),
         pytest.param(
             waiting(("2", 3), ("2", 1), ("1", 3), ("2", 1), ("1500m", 3), ("1", 3)),
