@@ -279,7 +279,6 @@ class Outcomes:
 
     def list_victims(self, rows: RowColumn, victims: RowColumn, starts: RowColumn) -> None:
         """Stores the victims of all these rows in one list, and where those of each row start."""
-        self.words = None
         self._list_of[rows] = len(self._lists)
         self._start[rows] = starts
         self._lists.append(victims)
@@ -288,14 +287,12 @@ class Outcomes:
     def fail(self, rows: RowColumn, status: Status) -> None:
         if not len(rows):
             return
-        self.words = None
         self.tried[rows] = True
         for row in rows.tolist():
             self.statuses.set(row, status)
 
     def fail_as(self, rows: RowColumn, statuses: NodeStatuses) -> None:
         if len(rows):
-            self.words = None
             self.tried[rows] = True
             self.statuses.take_over(statuses, rows)
 

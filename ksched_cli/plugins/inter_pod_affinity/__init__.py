@@ -294,7 +294,7 @@ class PodAffinityGuide(RejectionGuide):
         if "existingAntiAffinity" not in figures:
             yield own
         in_the_way = [*figures.get("podAntiAffinity", ()), *figures.get("existingAntiAffinity", ())]
-        if in_the_way and "podAffinity" not in figures and all(each["matchingPods"] <= 1 for each in in_the_way):
+        if in_the_way and "podAffinity" not in figures:
             yield place.remove({pod for each in in_the_way for pod in each["pods"]})
 
 

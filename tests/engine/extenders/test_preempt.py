@@ -25,6 +25,8 @@ PODS = [
     running("middling", "b", 2),
     running("strong", "c", 3, "3"),
     running("bystander", "c", 1, "1"),
+    running("idle-a", "a", 0, "0"),
+    running("idle-c", "c", -1, "0"),
 ]
 WANTED = make_pod("new").uid("uid-new").requests(cpu="2").priority(100).obj()
 
@@ -91,6 +93,11 @@ def test_a_victim_that_was_placed_in_this_run_is_sent_with_its_node() -> None:
         ),
         pytest.param(
             victims_on("b", "c", c=["bystander"]), ("c", ["bystander"], 0), id="another victim, which costs less"
+        ),
+        pytest.param(
+            victims_on("a", "c", a=["weak", "idle-a"], c=["bystander", "idle-c"]),
+            ("c", ["bystander", "idle-c"], 0),
+            id="the lower sum of priorities",
         ),
         pytest.param(
             victims_on("c", c=["strong", "bystander"], violations=1), ("c", ["strong", "bystander"], 1), id="one more"

@@ -174,7 +174,7 @@ class CertainPods:
             )
             return not any(map(self._store.find, adopting)) and not every.daemon_sets.adopters(pod)
         if owner not in self._quiet_owners:
-            self._quiet_owners[owner] = owner[0] != "Job" and self._is_at_rest(self._store.find(owner))
+            self._quiet_owners[owner] = self._is_at_rest(self._store.find(owner))
         return self._quiet_owners[owner]
 
     def _is_at_rest(self, item: Any) -> bool:
