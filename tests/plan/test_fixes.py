@@ -40,12 +40,6 @@ def by_text(items: list[Any]) -> dict[str, Fix]:
     return {fix.text: fix for fix in fixes(items).found}
 
 
-def twice(affinity: dict[str, Any]) -> dict[str, Any]:
-    """The pod anti-affinity with its term two times."""
-    (required, terms), *_ = affinity["podAntiAffinity"].items()
-    return {"podAntiAffinity": {required: [*terms, *terms]}}
-
-
 def pod(**requests: Any) -> PodBuilder:
     return make_pod("p").requests(**requests)
 
@@ -176,18 +170,6 @@ def pod(**requests: Any) -> PodBuilder:
             [],
             "n1",
             id="the pod that keeps it away",
-        ),
-        pytest.param(
-            [
-                node("n1").zone("a"),
-                make_pod("r").spec(affinity=twice(anti(app="db"))).on("n1"),
-                make_pod("p").label(app="db"),
-            ],
-            "delete pod/default/r",
-            ("--delete pod/default/r",),
-            [],
-            "n1",
-            id="the pod that keeps it away by two terms",
         ),
         pytest.param(
             [node("n1"), make_pod("p").gate("a").gate("b")],

@@ -26,6 +26,8 @@ def test_tied_names_are_a_sequence_in_the_order_of_the_names(rows: set[int], sta
     assert list(tied[start:]) == expected[start:]
     assert list(tied[:stop:2]) == expected[:stop:2]
     assert tied == expected
+    assert tied != [*expected, "n"]
+    assert tied != "".join(expected)
     assert pickle.loads(pickle.dumps(tied)) == tuple(expected)
 
 

@@ -191,6 +191,24 @@ def test_how_pods_that_are_near_a_node_are_described(figures: Any, words: str) -
     assert PodAffinityGuide().describe(figures) == words
 
 
+@pytest.mark.parametrize(
+    ("figures", "ways"),
+    [
+        pytest.param(far(THEIRS, "a/x"), [["delete a/x"]], id="one pod"),
+        pytest.param(
+            {THEIRS: [{**far(THEIRS, "a/x")[THEIRS][0], "matchingPods": 2}]}, [["delete a/x"]], id="two terms of a pod"
+        ),
+        pytest.param({**far(ITS, "a/x"), **far(THEIRS, "a/x")}, [["delete a/x"]], id="each from the other"),
+        pytest.param(far(THEIRS, "a/x", "a/y"), [], id="two pods"),
+        pytest.param({**far(ITS, "a/y"), **far(THEIRS, "a/x")}, [], id="one of each"),
+        pytest.param({**near("a"), **far(THEIRS, "a/x")}, [], id="there is no pod to be with either"),
+    ],
+)
+def test_a_single_pod_in_the_way_may_be_deleted(figures: Any, ways: list[list[str]]) -> None:
+    place = Place(make_pod("p").obj(), make_node().obj())
+    assert texts_of(PodAffinityGuide(), figures, place) == ways
+
+
 def spread(key: str, **fields: Any) -> dict[str, Any]:
     labels = {"matchLabels": {"app": "web"}}
     return {

@@ -305,7 +305,7 @@ class ConsolidationSearch:
                     break
 
     def _new_name(self, base: str) -> str:
-        taken = {*self._world.cluster.nodes.names, *(step.new_node for step in self._steps)}
+        taken = set(self._world.cluster.nodes.names)
         number = 1
         while f"{base}-{number}" in taken:
             number += 1

@@ -420,15 +420,9 @@ def test_no_node_that_stays_is_cordoned() -> None:
     replay(load(objects), found)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "cordon", "uncordon"),
-    [pytest.param(5.0, "n1", (), id="time to search again"), pytest.param(4.0, "n0", ("n0",), id="no time for it")],
-)
-def test_no_node_that_stays_is_cordoned_if_there_is_time(
-    seconds: float, cordon: str, uncordon: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A trial of a node takes a second here, and the search two of five. Without a second search, the first step of the
-    result begins with the node that was cordoned in vain."""
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial of a node takes a second, and nothing else takes time."""
     now = [0.0]
     step = ConsolidationWorld.step
 
@@ -438,6 +432,18 @@ def test_no_node_that_stays_is_cordoned_if_there_is_time(
 
     monkeypatch.setattr(ConsolidationWorld, "step", slow_step)
     monkeypatch.setattr(Deadline, "seconds", property(lambda self: now[0]))
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize(
+    ("seconds", "cordon", "uncordon"),
+    [pytest.param(5.0, "n1", (), id="time to search again"), pytest.param(4.0, "n0", ("n0",), id="no time for it")],
+)
+def test_no_node_that_stays_is_cordoned_if_there_is_time(
+    seconds: float, cordon: str, uncordon: tuple[str, ...]
+) -> None:
+    """The first search takes two seconds. Without a second search, the first step of the result begins with the node
+    that was cordoned in vain."""
     full = workload("big", ["n2", "n3"], "4")
     objects = [*FOUR, *workload("web", ["n0"]), *workload("db", ["n1"]), budget("web", 1), *full]
     found = consolidate(objects, time_limit=seconds)
@@ -446,6 +452,22 @@ def test_no_node_that_stays_is_cordoned_if_there_is_time(
     assert only.uncordon == uncordon
     opened = [f"kubectl uncordon {name}" for name in uncordon]
     assert only.commands == (*opened, "kubectl drain n1 --ignore-daemonsets", "kubectl delete node n1")
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize(
+    ("seconds", "ended"),
+    [
+        pytest.param(15.0, "time", id="the first search has 12 seconds, the second one another"),
+        pytest.param(19.0, "local", id="the first search has time for all"),
+    ],
+)
+def test_the_end_of_a_search_is_that_of_the_first_one_too(seconds: float, ended: str) -> None:
+    """Budgets keep all of 14 nodes but n01: no other node is tried again."""
+    nodes = [node(f"n{at:02}") for at in range(14)]
+    webs = [each for at in range(14) for each in workload(f"web-{at}", [f"n{at:02}"])]
+    found = consolidate([*nodes, *webs, *(budget(f"web-{at}", 1) for at in range(14) if at != 1)], time_limit=seconds)
+    assert (removed(found), found.uncordon, found.search.ended) == (["n01"], (), ended)
 
 
 @pytest.mark.parametrize(("most", "gone"), [(1, []), (2, ["n2"])])
