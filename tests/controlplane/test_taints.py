@@ -14,9 +14,9 @@ from tests.controlplane.harness import ControlPlane, make, nodes, rested, starte
 _RUNS_FOR_EVER = "for ever"
 
 
-def _pod(name: str, seconds: Any = None, key: str = "a") -> Pod:
-    """A pod on node-1 that tolerates `a` for so many seconds, or not at all."""
-    pod = started(make_pod(name).obj(), "node-1")
+def _pod(name: str, seconds: Any = None, key: str = "a", *, waits: bool = False) -> Pod:
+    """A pod on node-1, or on none yet, that tolerates `key` for so many seconds, or not at all. "" is every key."""
+    pod = make_pod(name).obj() if waits else started(make_pod(name).obj(), "node-1")
     if seconds is None:
         return pod
     limit = None if seconds == _RUNS_FOR_EVER else seconds
@@ -77,16 +77,48 @@ def test_a_taint_that_goes_in_time_cancels_the_eviction() -> None:
     assert control_plane.queue.clock.now == 200, "no time passes for the sake of a cancelled eviction"
 
 
-def test_an_eviction_that_is_scheduled_stays_when_taints_change() -> None:
+@pytest.mark.parametrize(
+    ("seconds", "after", "taints", "moment"),
+    [
+        pytest.param(5, 10, "ab", 300.0, id="a shorter toleration later"),
+        pytest.param(5, 0, "ab", 5.0, id="a shorter toleration at the same moment"),
+        pytest.param(_RUNS_FOR_EVER, 10, "ab", 300.0, id="another taint that is tolerated for ever"),
+        pytest.param(_RUNS_FOR_EVER, 10, "b", None, id="only a taint that is tolerated for ever"),
+    ],
+)
+def test_what_is_left_of_a_scheduled_eviction_when_taints_change(
+    seconds: Any, after: int, taints: str, moment: float | None
+) -> None:
     """processPodOnNode keeps the earlier schedule, even where the new one would be shorter."""
-    pod = _pod("web", 300)
-    tolerations = (*pod.spec.tolerations, Toleration(key="b", operator="Exists", toleration_seconds=5))
+    pod, limit = _pod("web", 300), None if seconds == _RUNS_FOR_EVER else seconds
+    tolerations = (*pod.spec.tolerations, Toleration(key="b", operator="Exists", toleration_seconds=limit))
     control_plane = ControlPlane(*nodes(1), replace(pod, spec=replace(pod.spec, tolerations=tolerations)))
     control_plane.taint("node-1", "a:NoExecute")
-    control_plane.run(10)
-    control_plane.taint("node-1", "a:NoExecute", "b:NoExecute")
+    control_plane.run(after)
+    control_plane.taint("node-1", *(f"{key}:NoExecute" for key in taints))
     control_plane.run()
-    assert _deleted(control_plane) == [(300.0, "web")]
+    assert _deleted(control_plane) == ([] if moment is None else [(moment, "web")])
+
+
+def test_a_pod_that_goes_by_itself_is_not_evicted() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web", 300))
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.run(10)
+    control_plane.api.delete(control_plane.pod("web"), grace=0)
+    control_plane.run()
+    assert _deleted(control_plane) == [(10.0, "web")]
+    assert control_plane.queue.clock.now == 10
+
+
+@pytest.mark.parametrize(("seconds", "moment"), [(None, 10.0), (3, 13.0), (_RUNS_FOR_EVER, None)])
+def test_a_pod_that_is_bound_to_a_tainted_node(seconds: Any, moment: float | None) -> None:
+    control_plane = ControlPlane(*nodes(1), place=lambda pod: "")
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.api.create(_pod("web", seconds, waits=True))
+    control_plane.run(10)
+    control_plane.bind("web", "node-1")
+    control_plane.run()
+    assert _deleted(control_plane) == ([] if moment is None else [(moment, "web")])
 
 
 def test_a_taint_that_is_not_tolerated_ends_the_wait() -> None:
@@ -157,6 +189,7 @@ def _woken(*objects: Any) -> ControlPlane:
         pytest.param(300, [_UNREACHABLE], {"since": "2026-01-01T01:00:00Z"}, 300.0, id="lost after the youngest pod"),
         pytest.param(300, [_UNREACHABLE], {"ready": "True"}, 300.0, id="a taint that the condition does not explain"),
         pytest.param(300, [_UNREACHABLE, "b"], {}, 0.0, id="another taint is not tolerated"),
+        pytest.param(300, [_UNREACHABLE, "b"], {"key": ""}, 300.0, id="another taint is tolerated, too"),
         pytest.param(_RUNS_FOR_EVER, [_UNREACHABLE], {}, None, id="tolerated for ever"),
         pytest.param(None, [], {}, None, id="no taint"),
     ],
@@ -164,7 +197,9 @@ def _woken(*objects: Any) -> ControlPlane:
 def test_taints_of_the_input_evict_when_controllers_start(
     seconds: Any, taints: list[str], more: dict[str, Any], moment: float | None
 ) -> None:
-    control_plane = _woken(_lost("node-1", *taints, **more), nodes(2)[1], _pod("web", seconds, _UNREACHABLE))
+    more = {"key": _UNREACHABLE, **more}
+    pod = _pod("web", seconds, more.pop("key"))
+    control_plane = _woken(_lost("node-1", *taints, **more), nodes(2)[1], pod)
     assert _deleted(control_plane) == ([] if moment is None else [(moment, "web")])
 
 
@@ -262,11 +297,13 @@ def _taints(control_plane: ControlPlane) -> set[str]:
     ],
 )
 def test_conditions_become_taints_and_go_again(conditions: dict[str, str], taints: set[str]) -> None:
-    control_plane = ControlPlane(*nodes(1))
+    control_plane = ControlPlane(*nodes(1), _pod("web", _RUNS_FOR_EVER, ""))
     node = _node(control_plane, "node-1")
     control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(**conditions))))
     control_plane.run()
     assert _taints(control_plane) == taints
+    is_ready = conditions.get("Ready", "True") == "True"
+    assert control_plane.pods() == {"web": "node-1+" if is_ready else "node-1"}
     node = _node(control_plane, "node-1")
     control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(Ready="True"))))
     control_plane.run()

@@ -117,7 +117,7 @@ class TaintEvictionController(Controller):
         super().__init__(api, queue)
         self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
         # Since when the controller has seen the NoExecute taints of each node that has or had some (taintedNodes).
-        tainted = [node for node in self.store.of(Node) if node.spec.taints and no_execute(node)]
+        tainted = [node for node in self.store.of(Node) if no_execute(node)]
         seen = {node.metadata.name: min(_tainted_since(node), api.now()) for node in tainted}
         self.tainted: dict[str, float] = LoggedDict(api.undo, seen)
 
@@ -147,7 +147,7 @@ class TaintEvictionController(Controller):
             return
         pod = self.store.get(Pod, key[2], key[1])
         node = self.store.get(Node, pod.spec.node_name) if pod is not None else None
-        if pod is not None and node is not None and no_execute(node):
+        if pod is not None and node is not None:
             self._process(pod, no_execute(node), self.api.now())
 
     def _sync_node(self, name: str) -> None:
@@ -179,7 +179,7 @@ class TaintEvictionController(Controller):
             return
         self._cancel(key)
         left = started + seconds - now
-        if seconds <= 0 or left <= 0:
+        if left <= 0:
             self.api.delete(pod, why=WHY, disrupts=True)
             return
         timer = self.queue.at(self.queue.clock.now + left, lambda: self._evict(key))
