@@ -138,6 +138,8 @@ def test_with_settle_new_nodes_join_the_world(tmp_path: Path, catalog: str, caps
     assert sorted(places.values()) == ["", "general-1", "general-1", "general-1", "general-1"]
     bound = [each["time"] for each in document["timeline"] if each.get("node") == "general-1"]
     assert min(bound) == 91.0
+    created = [(each["time"], each["message"]) for each in document["timeline"] if each["event"] == "NodeClaimCreated"]
+    assert created == [(1.0, "general-1: small of NodePool general for 4 pods")]
     unplaced = document["autoscaling"]["unplaced"]
     assert [each["message"] for each in unplaced] == [
         "all available instance types exceed limits for nodepool (NodePool=general)"
@@ -466,6 +468,8 @@ BAD = [
     ((), {}, ("--autoscaler-flag", "preference-policy=Sometimes"), "expected preference-policy=Respect|Ignore"),
     ((), {}, ("--autoscaler-flag", "colour=blue"), "Karpenter has no flag colour"),
     ((), {}, ("--autoscaler-flag", "feature-gates=ReservedCapacity=no"), "expected feature-gates=NAME=true|false"),
+    ((), {}, ("--autoscaler-flag", "feature-gates=A=true=B"), "feature-gates=A=true=B: expected"),
+    ((), {}, ("--autoscaler-flag", "feature-gates=A"), "feature-gates=A: expected"),
     ((), {}, ("--autoscaler-flag", "ignore-dra-requests=false"), "Karpenter's allocation of devices is not modelled"),
 ]
 

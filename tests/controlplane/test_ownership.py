@@ -62,6 +62,15 @@ def test_pods_go_with_their_workload(kind: str) -> None:
     assert control_plane.count("created") == 0
 
 
+def test_pods_that_were_created_together_go_with_their_workload() -> None:
+    control_plane = rested(*nodes(1), make("ReplicaSet", "web", replicas=0), make("ReplicaSet", "other", replicas=1))
+    control_plane.api.delete(control_plane.object("ReplicaSet", "other"))
+    control_plane.change("ReplicaSet", "web", replicas=3)
+    assert len(control_plane.run().pods()) == 3
+    control_plane.api.delete(control_plane.object("ReplicaSet", "web"))
+    assert control_plane.run().pods() == {}
+
+
 def test_what_has_another_owner_stays() -> None:
     claim = PersistentVolumeClaim(
         ObjectMeta(

@@ -514,6 +514,14 @@ def test_a_claim_and_an_extended_resource() -> None:
     assert [result.device for result in allocation.devices.results] == ["a"]
 
 
+def test_a_claim_gets_its_device_where_a_device_plugin_has_the_extended_resource() -> None:
+    announcing = make_node("n1").allocatable(cpu="4", memory="16Gi", pods="110", example_com__gpu="1").obj()
+    objects = [BACKED, make_claim("claim", exactly()), on_node("n1", "a")]
+    decisions, cluster = run([pod_with("pod", "claim", example_com__gpu="1")], *objects, nodes=[announcing])
+    assert node_of(decisions["pod"], cluster) == "n1"
+    assert claim_of(cluster, "claim").status.allocation is not None
+
+
 # Whatever happens
 
 

@@ -227,7 +227,7 @@ class Controllers:
                     self._queue.add(self._pod_collector, name)
         for deployment in store.of(Deployment):
             sets = store.owned(deployment, ReplicaSet)
-            if sets and sum(each.spec.replicas or 0 for each in sets) != wanted_replicas(deployment):
+            if sets and sum(map(wanted_replicas, sets)) != wanted_replicas(deployment):
                 self._queue.add(self.deployments, identity_of(deployment))
         kinds: Sequence[tuple[type[Any], Controller]] = (
             (ReplicaSet, self.replica_sets),

@@ -487,7 +487,7 @@ class NodeSearch:
         self._memory = memory
         self._allocator = Allocator(memory.inventory, memory.tracker.allocated())
         self._to_allocate = [claim for claim in claims if claim.status.allocation is None]
-        self._only_extended = wish is not None and len(claims) == 1
+        self._only_extended = len(claims) == 1
         self._wish = wish
         self._timeout = timeout
         self._questions: dict[frozenset[str], _Question] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
@@ -158,6 +159,7 @@ def test_the_depth_limit(expression: str) -> None:
     [
         ("(" * 249 + "true" + ")" * 249, True),
         ("1" + " + 1" * 248 + " > 0", True),
+        ("'a'" + ".lowerAscii()" * 249 + " == 'a'", True),
         ("!" * 5000 + "true", True),
         ("!" * 5001 + "true", False),
         ("-" * 5001 + "(1) < 0", True),
@@ -165,6 +167,16 @@ def test_the_depth_limit(expression: str) -> None:
 )
 def test_what_is_within_the_limit(expression: str, expected: bool) -> None:
     assert matches(expression) is expected
+
+
+def test_deep_expressions_leave_the_recursion_limit_as_it_was() -> None:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(2000)
+    try:
+        assert matches("(" * 249 + "true" + ")" * 249)
+        assert sys.getrecursionlimit() == 2000
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_the_size_limit() -> None:
