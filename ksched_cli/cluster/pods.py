@@ -225,7 +225,6 @@ class PodTable:
         self._undo.note(self._take_back, row)
         self.infos.append(info)
         self.row_of[info.uid] = row
-        self._node_row[row] = NOWHERE
         self._started[row] = _UNREAD
         self._describe(row, info)
         return row

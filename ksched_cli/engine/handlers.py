@@ -327,10 +327,7 @@ class EventHandlers(Logged):
             if new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
                 self._let_go(row)
             return
-        events = pod_changes(old, new, self._gates)
-        for event in events:
-            self._on_event(event, new)
-        self._queue.update(row, self._cluster.pods.infos[row], old, events)
+        self._queue.update(row, self._cluster.pods.infos[row], old, pod_changes(old, new, self._gates))
         before = old.status.nominated_node_name
         if before and before != new.status.nominated_node_name and self._nominations_wake:
             # Weaker pods have treated it as if it were there already.

@@ -222,7 +222,6 @@ def _apply_pod(target: _Target, item: Pod) -> None:
         target.update(item)
         return
     new = copied(item)
-    new.metadata.uid = item.metadata.uid or uid_of("Pod", item.metadata.namespace, item.metadata.name)
     # Admission reads the pod as it is written.
     target.store.keep_document(new, target.applied(item).document)
     _create_pod(target, item, new)

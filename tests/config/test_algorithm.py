@@ -168,6 +168,8 @@ def test_all_reasons_where_a_policy_asks_for_them() -> None:
         "0/1 nodes are available: 1 Insufficient cpu, 1 node(s) had taints that the pod didn't tolerate, "
         "1 node(s) were unschedulable."
     )
+    assert decision.diagnosis is not None
+    assert decision.diagnosis.unschedulable_plugins == {"CheckNodeUnschedulable"}
     first = decide(make_scheduler([node], [pod], current=OLD))["default/new"]
     assert first.message == "0/1 nodes are available: 1 node(s) were unschedulable."
 

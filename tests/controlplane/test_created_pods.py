@@ -367,11 +367,24 @@ def test_copies_of_one_template_share_everything_but_their_names() -> None:
         assert pod.metadata.owner_references is first.metadata.owner_references
 
 
+def few_pods() -> ResourceQuota:
+    """A quota of three pods."""
+    spec = {"hard": {"pods": "3"}}
+    return msgspec.convert({"metadata": {"name": "few", "namespace": NAMESPACE}, "spec": spec}, ResourceQuota)
+
+
+def test_a_quota_forgets_the_pods_of_a_trial() -> None:
+    plane = ControlPlane(Store(loaded_of(few_pods())), places_everything=True)
+    plane.prepare()
+    for _ in range(2):
+        mark = plane.store.undo.mark()
+        apply_items(plane, [workload("ReplicaSet", replicas=2)])
+        assert (len(plane.store.of(Pod)), plane.api.refusals) == (2, {})
+        plane.store.undo.roll_back(mark)
+
+
 def test_a_quota_counts_each_copy_and_refuses_those_beyond_it() -> None:
-    quota = msgspec.convert(
-        {"metadata": {"name": "few", "namespace": NAMESPACE}, "spec": {"hard": {"pods": "3"}}}, ResourceQuota
-    )
-    plane = ControlPlane(Store(loaded_of(quota)), places_everything=True)
+    plane = ControlPlane(Store(loaded_of(few_pods())), places_everything=True)
     apply_items(plane, [workload("ReplicaSet", replicas=5)])
     assert len(plane.store.of(Pod)) == 3
     refused = [each for found in plane.api.refusals.values() for each in found.values()]

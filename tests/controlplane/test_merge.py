@@ -182,6 +182,11 @@ def test_templates_that_differ_in_fields_of_no_typed_object(fields: Any, differs
     assert (unread_digest({"containers": [container(image="a:1", **fields)]}) != unread_digest(plain)) == differs
 
 
+def test_texts_that_look_like_amounts_are_none() -> None:
+    digests = {unread_digest({"containers": [container(command=[text])]}) for text in ("1k", "1000", "1000.0")}
+    assert len(digests) == 3
+
+
 def test_the_digest_of_a_template_takes_both_names_of_the_service_account_for_one() -> None:
     digests = [unread_digest(spec) for spec in ({"serviceAccount": "a"}, {"serviceAccountName": "a"}, {})]
     assert digests[0] == digests[1] != digests[2]

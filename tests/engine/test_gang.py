@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.framework.interfaces import PermitPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from ksched_cli.plan.simulate import place
@@ -45,6 +46,19 @@ def test_the_whole_gang_or_none(cpus: tuple[int, ...], pods: int, min_count: int
     scheduler = make_scheduler(nodes_with(*cpus), members(pods), objects=[group(min_count=min_count)], gates=GANG)
     assert sum(map(bool, placed(scheduler).values())) == fitting
     assert scheduler.cluster.usage.pod_count.sum() == fitting
+
+
+def test_members_of_a_trial_are_none_afterwards() -> None:
+    scheduler = make_scheduler(nodes_with(2), members(1), objects=[group(min_count=1)], gates=GANG)
+    cluster, key = scheduler.cluster, GroupKey("default", "g")
+    mark = cluster.undo.mark()
+    row = cluster.register(member("of-a-trial").obj())
+    assert scheduler.groups.members(key) == [0, row]
+    cluster.undo.roll_back(mark)
+    assert cluster.register(make_pod("of-no-group").obj()) == row
+    assert scheduler.groups.members(key) == [0]
+    later = cluster.register(member("later").obj())
+    assert scheduler.groups.members(key) == [0, later]
 
 
 def test_every_pod_of_a_group_that_fails_says_why() -> None:

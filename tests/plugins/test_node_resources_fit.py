@@ -29,7 +29,9 @@ HOPELESS, MAYBE = "UnschedulableAndUnresolvable", "Unschedulable"
 
 
 def node(**allocatable: Any) -> Any:
-    return make_node("n").allocatable(**{"cpu": "4", "memory": "8Gi", "pods": "10", **allocatable}).obj()
+    """A node of 4 cpu, 8 GiB and 10 pods; what is None is not listed."""
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "10", **allocatable}
+    return make_node("n").allocatable(**{key: each for key, each in amounts.items() if each is not None}).obj()
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,7 @@ def node(**allocatable: Any) -> Any:
             id="pods are counted first",
         ),
         pytest.param({}, [], {"pods": "0"}, (MAYBE, ("Too many pods",)), id="a node for no pods"),
+        pytest.param({}, [], {"pods": None}, (MAYBE, ("Too many pods",)), id="a node that names no pods"),
         pytest.param(
             {"example_com__gpu": 1}, [], {}, (HOPELESS, ("Insufficient example.com/gpu",)), id="unknown resource"
         ),

@@ -317,6 +317,11 @@ def test_a_workload_that_stays_as_it_is_gets_the_pods_that_the_input_lacks(tmp_p
     assert len(pods(loaded)) == 2
 
 
+def test_a_daemon_set_that_stays_as_it_is_gets_the_pod_that_the_input_lacks(tmp_path: Path) -> None:
+    agent = workload("DaemonSet", selector={"matchLabels": {"app": "w"}}, template=TEMPLATE)
+    assert len(pods(applied(tmp_path, [NODE, agent], agent)[0])) == 1
+
+
 def test_a_suspended_job_makes_no_pods(tmp_path: Path) -> None:
     never = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
     loaded, _ = applied(tmp_path, [NODE], workload("Job", suspend=True, template=never))

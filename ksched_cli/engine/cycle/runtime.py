@@ -22,7 +22,6 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.faults import (
     CycleError,
     EngineReasons,
-    PluginFault,
     aggregate,
     errors_in,
     plugin_faults,
@@ -339,8 +338,8 @@ class Runtime:
                 verdict = plugin.filter(states.get(plugin.name), pod, nodes)
             except Exception as problem:
                 raise_plugin_fault(problem, plugin.name, "filter")
-            if len(verdict.codes) != len(nodes.rows) or self._one_reason:
-                verdict = self._checked(verdict, plugin.name, nodes)
+            if self._one_reason:
+                verdict = _with_first_reasons(verdict)
             # In C all the way, unlike any().
             if np.count_nonzero(verdict.codes):
                 if self._rules.errors_are_counted:
@@ -356,14 +355,6 @@ class Runtime:
             raise CycleError(aggregate(Counter(errors)))
         return nodes
 
-    def _checked(self, verdict: Verdict, plugin: str, nodes: NodeRows) -> Verdict:
-        """The verdict as the minor has it, with an entry for each node."""
-        if len(verdict) != len(nodes.rows):
-            raise PluginFault(plugin, "filter", f"{len(verdict)} verdicts for {len(nodes.rows)} nodes")
-        if not self._one_reason:
-            return verdict
-        return Verdict(verdict.codes, verdict.reason_ids, [each[:1] for each in verdict.reasons])
-
     def _run_all(
         self,
         plugins: Sequence[FilterPlugin[Any]],
@@ -374,13 +365,13 @@ class Runtime:
     ) -> NodeRows:
         """RunFilterPlugins where a Policy wants all reasons (alwaysCheckAllPredicates), and in patches that give all
         of them. A node is charged to the first of the plugins with the gravest code."""
-        if not len(nodes.rows) or not plugins:
+        if not plugins:
             return nodes
         verdicts: list[Verdict] = []
         for plugin in plugins:
             with plugin_faults(plugin.name, "filter"):
                 verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
-            verdicts.append(self._checked(verdict, plugin.name, nodes))
+            verdicts.append(_with_first_reasons(verdict) if self._one_reason else verdict)
         together = Verdict.together(verdicts)
         if self._rules.errors_are_counted and (errors := Counter(errors_in(together))):
             raise CycleError(aggregate(errors))
@@ -520,8 +511,6 @@ class Runtime:
                 raise_plugin_fault(problem, name, "score")
             if isinstance(found, Status):
                 raise CycleError(error_of("score", name, pod.name, found.message, self.cluster.release), name)
-            if found.shape != nodes.rows.shape:
-                raise PluginFault(name, "score", f"scores of shape {found.shape} for {size} nodes")
             raw[name] = scores = found
             if name in self.normalizing:
                 if not normalizes:
@@ -562,6 +551,11 @@ def _follows(plugin: PreFilterPlugin[Any]) -> bool:
     """Whether the plugin has PreFilterExtensions."""
     kind = type(plugin)
     return kind.add_pod is not PreFilterPlugin.add_pod or kind.remove_pod is not PreFilterPlugin.remove_pod
+
+
+def _with_first_reasons(verdict: Verdict) -> Verdict:
+    """The verdict as minors have it in which a node has one reason."""
+    return Verdict(verdict.codes, verdict.reason_ids, [each[:1] for each in verdict.reasons])
 
 
 def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> str:

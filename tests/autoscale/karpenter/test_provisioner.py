@@ -248,6 +248,19 @@ def agent(cpu: str = "2") -> Any:
 AGENT = owned(make_pod("agent-n").requests(cpu="2").on("n"), "DaemonSet", "agent", uid="ds", apiVersion="apps/v1")
 
 
+def agent_elsewhere(name: str, cpu: str, created: str = "2026-01-01T00:00:00Z", **reference: str) -> PodBuilder:
+    """The agent's pod on another node."""
+    pod = make_pod(name).requests(cpu=cpu).created(created).on("elsewhere")
+    return owned(pod, "DaemonSet", "agent", apiVersion="apps/v1", **reference)
+
+
+def with_claim(daemon_set: Any) -> Any:
+    """The DaemonSet with a second container, which has a ResourceClaim."""
+    spec = daemon_set["spec"]["template"]["spec"]
+    spec["containers"].append({"name": "d", "resources": {"claims": [{"name": "gpu"}]}})
+    return daemon_set
+
+
 @pytest.mark.parametrize(
     ("objects", "place"),
     [
@@ -258,6 +271,18 @@ AGENT = owned(make_pod("agent-n").requests(cpu="2").on("n"), "DaemonSet", "agent
         pytest.param([node("n"), waiting("r").on("n").phase("Failed"), waiting(cpu="4")], "n", id="a pod that has ended"),
         pytest.param([node("n"), agent(), waiting()], "n", id="room beside a DaemonSet pod that is to come"),
         pytest.param([node("n"), agent("3500m"), waiting()], "", id="no room beside it"),
+        pytest.param([node("n"), with_claim(agent("3500m")), waiting()], "n", id="a DaemonSet with a claim counts nowhere"),
+        pytest.param(
+            [
+                node("n"), agent(), waiting(cpu="3"),
+                agent_elsewhere("old", "3500m", "2025-01-01T00:00:00Z", uid="ds"), agent_elsewhere("new", "1", uid="ds"),
+            ], "n", id="the newest pod of a DaemonSet counts for the one to come"
+        ),
+        pytest.param(
+            [node("n"), agent(), waiting(cpu="3"), agent_elsewhere("new", "1")], "n",
+            id="a pod that refers to its DaemonSet without a uid counts"
+        ),
+        pytest.param([node("n"), waiting("r", "4").on("n"), waiting(cpu="0")], "n", id="nothing is left, and nothing requested"),
         pytest.param([node("n"), agent(), AGENT, waiting(cpu="2")], "n", id="a DaemonSet pod that runs counts once"),
         pytest.param(
             [node("n"), agent("1"), AGENT, waiting(cpu="2")], "n", id="a DaemonSet pod that runs requests more than the next one"

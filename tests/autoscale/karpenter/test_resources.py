@@ -11,6 +11,7 @@ from ksched_cli.autoscale.karpenter.resources import amounts_of, json_text, merg
     ("quantity", "text"),
     [
         ("0", "0"),
+        ("0.1Ki", "102400m"),
         ("0.5Ki", "512"),
         ("1Ki", "1Ki"),
         ("1023Ki", "1023Ki"),

@@ -277,6 +277,32 @@ def test_a_score_that_fails_on_a_node_that_is_not_feasible(
     assert found[0] == found[1]
 
 
+class OwnNodePlugin(FilterPlugin[None]):
+    """Each pod may be on one node only, whose name ends like its own. Pods have no signature."""
+
+    name = "OwnNodePlugin"
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node")
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.rejecting(
+            np.array([name[-1] != pod.name[-1] for name in nodes.names]), unschedulable("not mine")
+        )
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_preemption_tries_nodes_again_for_pods_without_a_signature(reuse: bool) -> None:
+    nodes = [make_node(f"n{index}").allocatable(cpu="1", memory="1Gi", pods=9).obj() for index in range(2)]
+    weak = [make_pod(f"weak-{index}").requests(cpu="1").on(f"n{index}").obj() for index in range(2)]
+    pods = [make_pod(f"p{index}").requests(cpu="1").priority(5).obj() for index in range(2)]
+    plugin = OwnNodePlugin.name
+    made = make_scheduler(
+        nodes, [*weak, *pods], plugins=[OwnNodePlugin], configuration=with_plugins(plugin), reuse=reuse
+    )
+    assert [each.nominated_node for each in decide(made).values()] == ["n0", "n1"]
+
+
 def test_reserve_is_called_for_every_pod_if_more_than_the_node_object_matters() -> None:
     SlotsPlugin.reserved.clear()
     scheduler = scheduler_of([1] * 6, reuse=True)
