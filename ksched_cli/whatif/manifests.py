@@ -119,7 +119,8 @@ def apply_items(
             _APPLIERS.get(type(item), _apply_object)(target, item)
         except Refusal as refusal:
             plane.warnings.append(f"{workload_label(item)} is refused: {refusal.message}")
-        if live is not None and plane.store.current(item) is live and isinstance(item, WORKLOADS):
+        is_other = getattr(live, "spec", None) != getattr(plane.store.current(item), "spec", None)
+        if live is not None and isinstance(item, WORKLOADS) and not is_other:
             plane.controllers.sync_workload(item)
         if plane.api.places_everything:
             plane.run()

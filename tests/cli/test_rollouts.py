@@ -73,6 +73,18 @@ def test_commands_without_a_world_refuse_the_manifest(
     assert "ksched check -f" in said
 
 
+def test_a_stateful_set_is_recreated_where_the_gate_is_on(tmp_path: Path, ksched: Ksched) -> None:
+    """Both pods go at once. Without StatefulSetRecreateStrategy the API server refuses the strategy."""
+    before, after = (workload("StatefulSet", each, replicas=2, updateStrategy={"type": "Recreate"}) for each in "ab")
+    cluster = write_list(tmp_path / "c.json", *NODES, before, *(pod("StatefulSet", f"w-{at}") for at in range(2)))
+    given = ["--from", cluster, "-f", write_list(tmp_path / "m.json", after), "--kube-version", "1.37"]
+    assert "must be 'RollingUpdate' or 'OnDelete'" in ksched("simulate", *given, code=2).err
+    gates = ("--feature-gates", "StatefulSetRecreateStrategy=true")
+    timeline = json.loads(ksched("simulate", "--settle", *given, *gates, "-o", "json", code=0).out)["timeline"]
+    gone = [(each["time"], each["pod"]) for each in timeline if each["event"] == "AssignedPodDelete"]
+    assert gone == [(30.0, "default/w-0"), (30.0, "default/w-1")]
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_worlds_roll_the_manifest_out(kind: str, tmp_path: Path, ksched: Ksched) -> None:
     arguments = files(tmp_path, kind, workload(kind, "b", replicas=1))

@@ -330,6 +330,7 @@ def test_a_plugins_fault_is_that_pods_error(plugin: type[Plugin], expected: list
     (decision,) = decide(scheduler).values()
     assert decision.result == "error"
     assert all(part in decision.message for part in expected)
+    assert decision.rejection == decision.message
     assert scheduler.cluster.usage.pod_count.sum() == 0
 
 

@@ -41,8 +41,10 @@ def test_the_set_of_its_pods_alone(tmp_path: Path, other: dict[str, Any]) -> Non
     loaded, refused = applied(tmp_path, cluster, deployment(replicas=2))
     assert refused == []
     found = {each.metadata.name: each.spec.replicas for each in loaded.of(ReplicaSet)}
-    assert "w-abc" in found
     assert len(found) == 2, "the set of the pods, and the one of the manifest"
+    (own,) = (each for each in loaded.of(ReplicaSet) if each.metadata.name == "w-abc")
+    assert own.spec.selector is not None
+    assert own.spec.selector.match_labels == {"app": "w", "pod-template-hash": "abc"}
     assert [each for each in loaded.warnings if "add deployments,replicasets to the dump" in each]
 
 

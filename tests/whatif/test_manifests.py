@@ -12,7 +12,7 @@ import pytest
 from ksched_cli.api.core import Pod
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.workloads import PodTemplate, ReplicaSet
+from ksched_cli.api.workloads import Deployment, PodTemplate, ReplicaSet
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
@@ -191,7 +191,7 @@ GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
     [
         pytest.param(
             deployment(template=OTHER),
-            'Deployment default/w: spec.template.metadata.labels: Invalid value: {"app": "x"}: `selector` does not match template `labels`',
+            'Deployment default/w: spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`',
             id="selector and template",
         ),
         pytest.param(
@@ -307,7 +307,7 @@ def test_what_the_api_server_refuses_of_several_objects(tmp_path: Path) -> None:
     assert [each.partition(" (")[0] for each in found] == [
         ":1: PriorityClass b: Priority refuses: PriorityClass a is already marked as default. Only one default can exist",
         ":3: Deployment default/old: spec.progressDeadlineSeconds: Invalid value: 20: must be greater than minReadySeconds",
-        ':4: Deployment default/w: spec.selector: Invalid value: {"matchLabels": {"app": "x"}}: field is immutable',
+        ':4: Deployment default/w: spec.selector: Invalid value: {"matchLabels":{"app":"x"}}: field is immutable',
     ]
 
 
@@ -317,9 +317,24 @@ def test_a_workload_that_stays_as_it_is_gets_the_pods_that_the_input_lacks(tmp_p
     assert len(pods(loaded)) == 2
 
 
-def test_a_daemon_set_that_stays_as_it_is_gets_the_pod_that_the_input_lacks(tmp_path: Path) -> None:
-    agent = workload("DaemonSet", selector={"matchLabels": {"app": "w"}}, template=TEMPLATE)
-    assert len(pods(applied(tmp_path, [NODE, agent], agent)[0])) == 1
+def applied_twice(tmp_path: Path, first: Any, second: Any) -> Loaded:
+    """What is left if the pods of the first manifest are lost, and the second manifest is applied then."""
+    after, _ = applied(tmp_path, [NODE], first)
+    after.set_all(Pod, [])
+    return with_manifests(after, load_manifests([write(tmp_path / "second.json", second)])).loaded
+
+
+@pytest.mark.parametrize("kind", ["DaemonSet", "Deployment", "ReplicaSet"])
+def test_a_manifest_that_changes_nothing_brings_back_the_pods_that_are_lost(kind: str, tmp_path: Path) -> None:
+    item = workload(kind, selector={"matchLabels": {"app": "w"}}, template=TEMPLATE)
+    assert len(pods(applied_twice(tmp_path, item, item))) == 1
+
+
+def test_an_annotation_that_left_the_manifest_goes(tmp_path: Path) -> None:
+    first, second = deployment(), deployment()
+    first["metadata"]["annotations"] = {"left": "x"}
+    (item,) = applied_twice(tmp_path, first, second).of(Deployment)
+    assert "left" not in item.metadata.annotations
 
 
 def test_a_suspended_job_makes_no_pods(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from ksched_cli.api.conversion import Path
 from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.label_names import key_problems
@@ -122,9 +124,11 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Errors:
     if policy not in ("", "OrderedReady", "Parallel"):
         yield invalid((*path, "podManagementPolicy"), policy, "must be 'OrderedReady' or 'Parallel'")
     rolling, here = strategy.get("rollingUpdate"), (*path, "updateStrategy", "rollingUpdate")
-    if text_at(strategy, "type") not in ("", _ROLLING, "OnDelete"):
-        yield invalid((*path, "updateStrategy"), dict(strategy), "must be 'RollingUpdate' or 'OnDelete'")
-    elif text_at(strategy, "type") == "OnDelete" and rolling is not None:
+    kind = text_at(strategy, "type")
+    if kind not in ("", _ROLLING, "OnDelete"):
+        error = invalid((*path, "updateStrategy"), dict(strategy), "must be 'RollingUpdate' or 'OnDelete'")
+        yield replace(error, gate=("StatefulSetRecreateStrategy", False)) if kind == "Recreate" else error
+    elif kind == "OnDelete" and rolling is not None:
         yield invalid(here, rolling, "only allowed for updateStrategy 'RollingUpdate'")
     claims = {
         (*here, "metadata", "name"): text_at(object_at(claim, "metadata"), "name")

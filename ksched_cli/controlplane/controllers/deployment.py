@@ -275,7 +275,7 @@ class DeploymentController(Controller):
         available = {each.metadata.name: self._replica_sets.status(each).available for each in sets}
         unavailable_new = wanted_replicas(new) - available[new.metadata.name]
         room = sum(map(wanted_replicas, sets)) - least - unavailable_new
-        if not old or room <= 0:
+        if room <= 0:
             return
         cleaned = 0
         sizes = {each.metadata.name: wanted_replicas(each) for each in old}

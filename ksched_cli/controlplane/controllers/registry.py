@@ -53,7 +53,8 @@ class AutoscalerBounds(Controller):
     def keys_to_reconcile(self, old: Any, new: Any) -> Iterable[Identity]:
         if not self.store.autoscalers or new is None:
             return ()
-        return (name for name in _names(new) if name in self.store.autoscalers)
+        names = dict.fromkeys((identity_of(new), resource_of(new) or identity_of(new)))
+        return [name for name in names if name in self.store.autoscalers]
 
     def reconcile(self, key: Identity) -> None:
         autoscaler, item = self.store.autoscalers.get(key), self.target(key)
@@ -73,13 +74,6 @@ class AutoscalerBounds(Controller):
                 return found
         candidates = (item for each in SCALED for item in self.store.of(each))
         return next((item for item in candidates if resource_of(item) == key), None)
-
-
-def _names(item: Any) -> Iterator[Identity]:
-    yield identity_of(item)
-    resource = resource_of(item)
-    if resource is not None and resource != identity_of(item):
-        yield resource
 
 
 class DisruptionController(Controller):

@@ -275,7 +275,7 @@ def with_claim(daemon_set: Any) -> Any:
         pytest.param(
             [
                 node("n"), agent(), waiting(cpu="3"),
-                agent_elsewhere("old", "3500m", "2025-01-01T00:00:00Z", uid="ds"), agent_elsewhere("new", "1", uid="ds"),
+                agent_elsewhere("a-old", "3500m", "2025-01-01T00:00:00Z", uid="ds"), agent_elsewhere("b-new", "1", uid="ds"),
             ], "n", id="the newest pod of a DaemonSet counts for the one to come"
         ),
         pytest.param(
@@ -319,6 +319,16 @@ def test_a_pod_is_tried_again_when_another_has_found_a_place() -> None:
     """The larger pod is tried first, and wants to be near the other."""
     pods = [near(waiting("a", "2"), "db"), waiting("b", "1").label("app", "db")]
     assert decided([pool(), node("n").zone("a"), *pods]) == ["n: a b"]
+
+
+def test_a_pod_that_is_tried_again_prefers_what_it_preferred() -> None:
+    """At first the pod gives up to be away from the other, for it cannot be near it yet."""
+    pod = near(waiting("a", "2"), "db")
+    rule = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "db"}}}
+    preferred = [{"weight": 1, "podAffinityTerm": rule}]
+    pod.data["spec"]["affinity"]["podAntiAffinity"] = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+    pods = [pod, waiting("b", "1").label("app", "db")]
+    assert decided([pool(), node("n").zone("a"), *pods]) == ["n: b", "new general in a: a"]
 
 
 def test_nodes_that_are_initialized_come_first() -> None:
