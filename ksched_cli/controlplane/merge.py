@@ -8,7 +8,6 @@ such as `$patch` in a manifest, and the failures of kubectl where a key of a lis
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -22,6 +21,7 @@ from ksched_cli.api.quantity import QuantityError, nano_value
 from ksched_cli.api.validation.fields import fields_of, type_of
 
 Document: TypeAlias = dict[str, Any]
+_ByKey: TypeAlias = Mapping[str, list[Document]]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # In the annotations of a template: a digest of the fields that no typed object has.
@@ -104,27 +104,57 @@ def _merge_lists(holds: str, strategy: str, last: list[Any], live: list[Any], ne
         return interleaved([each for each in live if each not in new and each not in last], new, live)
     if not all(isinstance(each, dict) and name in each for each in (*last, *live, *new)):
         return [without_nulls(each) for each in new]
-    before = {str(each[name]): each for each in last}
-    places: defaultdict[str, list[Document]] = defaultdict(list)
-    for each in live:
-        places[str(each[name])].append(each)
-    merged: list[Document] = []
-    seen: Counter[str] = Counter()
-    for each in new:
-        key = str(each[name])
-        there = places.get(key, [])
-        if seen[key] < len(there):
-            element = there[seen[key]]
-            merged.append(_merge(holds, before.get(key, {}), element, each, strategy.endswith(_RETAIN_KEYS)))
-        elif there:
-            # kubectl's known defect: of two ports of one number the second is merged into the first.
-            at = next(number for number, other in enumerate(merged) if str(other[name]) == key)
-            merged[at] = _merge(holds, {}, merged[at], each)
-        else:
-            merged.append(without_nulls(each))
-        seen[key] += 1
-    rest = [each for each in live if str(each[name]) not in seen and str(each[name]) not in before]
+    before, there, after = (_by_key(name, each) for each in (last, live, new))
+    if any(len(found) > 1 for side in (before, there, after) for found in side.values()):
+        merged = [each for key in after for each in _merge_repeated(holds, name, key, before, there, after)]
+        if [each[name] for each in live] == [each[name] for each in new] and all(each in live for each in merged):
+            return live
+    else:
+        retains = strategy.endswith(_RETAIN_KEYS)
+        merged = [
+            _merge(holds, before.get(key, [{}])[0], there[key][0], each, retains)
+            if key in there
+            else without_nulls(each)
+            for key, (each,) in after.items()
+        ]
+    rest = [each for each in live if str(each[name]) not in after and str(each[name]) not in before]
     return interleaved(rest, merged, live, lambda each: str(each[name]))
+
+
+def _by_key(name: str, items: list[Document]) -> dict[str, list[Document]]:
+    found: dict[str, list[Document]] = {}
+    for each in items:
+        found.setdefault(str(each[name]), []).append(each)
+    return found
+
+
+def _merge_repeated(holds: str, name: str, key: str, before: _ByKey, there: _ByKey, after: _ByKey) -> list[Document]:
+    """The elements of a key that several elements have, with kubectl's known defects: it compares the elements one by
+    one (diffListsOfMaps), but the server puts each difference into the first of them (mergeSliceWithoutSpecialElements)
+    and deletes them all with one (deleteMatchingEntries)."""
+    last, live, wanted = (side.get(key, []) for side in (before, there, after))
+    found = [] if len(last) > len(wanted) else list(live)
+    for number, each in enumerate(wanted):
+        old = live[number] if number < len(live) else {}
+        change = _change(last[number] if number < len(last) else {}, old, each)
+        if change and found:
+            found[0] = _merge(holds, {}, found[0], change)
+        elif change:
+            found.append(without_nulls({name: each[name], **change}))
+    return found
+
+
+def _change(last: Document, old: Document, new: Document) -> Document:
+    """The fields of `new` that differ from those of `old`, and with None those that only `last` has."""
+    found: Document = {field: None for field in last if field not in new}
+    for field, value in new.items():
+        there, before = old.get(field), last.get(field)
+        if isinstance(value, dict) and isinstance(there, dict):
+            value = _change(before if isinstance(before, dict) else {}, there, value)
+            there = {}
+        if value != there:
+            found[field] = value
+    return found
 
 
 def interleaved(

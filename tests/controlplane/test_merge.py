@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 from ksched_cli.controlplane.merge import interleaved, overlaid, three_way, unread_digest
 
 ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3, "maxUnavailable": 0}}
+HARD, SOFT, ELSEWHERE = (
+    {"topologyKey": key, "whenUnsatisfiable": action, "maxSkew": 1}
+    for key, action in (("zone", "DoNotSchedule"), ("zone", "ScheduleAnyway"), ("host", "ScheduleAnyway"))
+)
 TCP, UDP = {"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}
 
 
@@ -106,6 +110,34 @@ def container(name: str = "c", **fields: Any) -> dict[str, Any]:
             pods(containers=[container(ports=[UDP, TCP])]),
             pods(containers=[container(ports=[TCP])]),
             id="kubectl's defect: two protocols of one port",
+        ),
+        pytest.param(
+            pods(containers=[container(ports=[TCP, UDP])]),
+            pods(containers=[container(ports=[TCP, UDP])]),
+            pods(containers=[container(ports=[TCP])]),
+            pods(containers=[container(ports=[])]),
+            id="kubectl's defect: one of two protocols is deleted with the other",
+        ),
+        pytest.param(
+            pods(topologySpreadConstraints=[HARD, SOFT]),
+            pods(topologySpreadConstraints=[HARD, SOFT]),
+            pods(topologySpreadConstraints=[HARD, {**SOFT, "maxSkew": 5}]),
+            pods(topologySpreadConstraints=[{**HARD, "maxSkew": 5}, SOFT]),
+            id="kubectl's defect: a change of the second constraint of a key changes the first",
+        ),
+        pytest.param(
+            pods(topologySpreadConstraints=[HARD, {**SOFT, "minDomains": 2}]),
+            pods(topologySpreadConstraints=[{**HARD, "minDomains": 3}, {**SOFT, "minDomains": 2}]),
+            pods(topologySpreadConstraints=[HARD, SOFT]),
+            pods(topologySpreadConstraints=[HARD, {**SOFT, "minDomains": 2}]),
+            id="kubectl's defect: a field that left the second constraint leaves the first",
+        ),
+        pytest.param(
+            pods(topologySpreadConstraints=[HARD, ELSEWHERE, SOFT]),
+            pods(topologySpreadConstraints=[HARD, ELSEWHERE, {**SOFT, "minDomains": 1}]),
+            pods(topologySpreadConstraints=[HARD, ELSEWHERE, SOFT]),
+            pods(topologySpreadConstraints=[HARD, ELSEWHERE, {**SOFT, "minDomains": 1}]),
+            id="two constraints of one key that stay",
         ),
         pytest.param(
             {"metadata": {"finalizers": ["a", "b"]}},
