@@ -13,7 +13,7 @@ from typing import Any
 
 from ksched_cli.report.registry import RenderOptions, formats_of, render
 from ksched_cli.simulator import RunOptions, Simulator
-from tests.report.test_notebook import DEMO, FLEET, RESULTS, SHAPES, WEB
+from tests.report.test_notebook import DEMO, FLEET, RESULTS
 
 ROOT = Path(__file__).parents[2]
 CHECKED = str(ROOT / "fixtures" / "check" / "cluster.yaml")
@@ -26,8 +26,6 @@ COMMANDS: dict[str, Callable[[], Any]] = {
     "DiffResult with causes": lambda: Simulator.compare(
         RunOptions(sources=[DEMO], kube_version="1.25"), RunOptions(sources=[DEMO], kube_version="1.34")
     ),
-    "Rightsizing": lambda: Simulator.load(DEMO).apply(WEB).rightsize(SHAPES),
-    "Verification": lambda: Simulator.load(DEMO).verify(),
     "DerivedCatalog": lambda: Simulator.load(FLEET).size_catalog(rates="cpu=1"),
     "PluginList": Simulator.plugins,
     "ReasonCodes": Simulator.reason_codes,

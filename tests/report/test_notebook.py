@@ -40,7 +40,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "SweepRun": lambda: Simulator.load(DRAINED).sweep(fail="node"),
     "Consolidation": lambda: Simulator.load(FLEET).consolidate(force=True),
     "Sizing": lambda: Simulator.load(DEMO).size(SHAPES),
-    "Rightsizing": lambda: Simulator.load(DEMO).apply(WEB).rightsize(),
+    "Rightsizing": lambda: Simulator.load(DEMO).apply(WEB).rightsize(SHAPES),
     "Verification": lambda: Simulator.load(DEMO).verify(),
 }
 
