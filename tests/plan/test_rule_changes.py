@@ -166,8 +166,13 @@ def test_default_plugins_that_come_and_go_are_told(older: Release, newer: Releas
 
 @cache
 def gates_read() -> dict[str, str]:
-    """Gates that the code asks for by name, with a file that does."""
-    found = {}
+    """Gates that the code asks for by name, or that rules of the API server hold by, with a file that does."""
+    found = {
+        node.value: path
+        for path, tree in trees("gate", "api/validation/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in GATE_HISTORY
+    }
     for path, tree in trees(r"\.enabled\(\s*[\"']", FILES):
         for node in ast.walk(tree):
             match node:
