@@ -19,8 +19,9 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.json_patch import Operation, add, pointer_steps
 from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
-from ksched_cli.api.storage import CSINode
+from ksched_cli.api.storage import CSINode, PersistentVolumeClaim
 from ksched_cli.api.workloads import Deployment, PodTemplate, ReplicaSet, ReplicationController, wanted_replicas
+from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
@@ -31,7 +32,7 @@ from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.registry import Profile
-from ksched_cli.errors import KschedError
+from ksched_cli.errors import KschedError, joined
 from ksched_cli.framework.depends import ANYWHERE
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
@@ -562,6 +563,20 @@ def _lost(world: WorldResult) -> set[str]:
     return preempted - replaced
 
 
+def _missing_claims(subject: Subject) -> str:
+    """The claims that the pod mounts and the input does not have, where none could be created for a trial."""
+    get, pod = subject.loaded.get, subject.pod
+    names = dict.fromkeys(mounted_claims(pod))
+    missing = [name for name in names if get(PersistentVolumeClaim, name, pod.metadata.namespace) is None]
+    if not missing:
+        return ""
+    has_claims = bool(subject.loaded.of(PersistentVolumeClaim))
+    why = (
+        "has no StorageClass that makes a volume" if has_claims else "has no claims at all (add pvc,pv,sc to the dump)"
+    )
+    return f"{joined([f'create claim {name}' for name in missing])}; not tried, because the input {why}"
+
+
 def _why_none(situation: FixSituation) -> str:
     found = situation.found
     if situation.subject.pod.metadata.deletion_timestamp is not None:
@@ -574,6 +589,8 @@ def _why_none(situation: FixSituation) -> str:
         return f"the controller of scheduling gate {', '.join(gates)} takes it off when the pod may be scheduled"
     if found.standing == "ignored":
         return f"scheduler {found.scheduler} places it"
+    if missing := _missing_claims(situation.subject):
+        return missing
     if rejecting:
         return f"no change of the pod or of nodes is known that satisfies {', '.join(dict.fromkeys(rejecting))}"
 
