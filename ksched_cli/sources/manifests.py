@@ -44,7 +44,7 @@ class _New:
             *(chart(each, given.values, given.namespace) for each in given.charts),
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
-        self._strict = given.strict
+        self._strict, self._server_side = given.strict, given.server_side
         self._autoscalers = {each.label: each for each in given.autoscalers}
         self.rules = given.rules or ServerRules(DEFAULT.minor)
 
@@ -75,6 +75,9 @@ class _New:
         if text_at(metadata, "generateName") and not text_at(metadata, "name"):
             where, hint = f"{label}: {path}metadata.generateName", "give it a name: only kubectl create generates names"
             yield Problem("cannot use generate name with apply", source, found.line, where, hint, INVALID)
+        if self._server_side and metadata.get("managedFields") is not None:
+            where, hint = f"{label}: {path}metadata.managedFields", "leave it out: the API server keeps it"
+            yield Problem("metadata.managedFields must be nil", source, found.line, where, hint, INVALID)
         for each in mistakes(document, *identity):
             inner = f"{path}{path_text(each.path)}"
             change = lacks(each.having, self.rules.minor) if each.having is not None else ""

@@ -1,5 +1,6 @@
 """What the order of manifests decides. kubectl applies them in the order of the files, one after the other: an object
 whose namespace comes later is refused, and so is a pod whose PriorityClass, RuntimeClass or ServiceAccount comes later.
+A LimitRange or a ResourceQuota that comes after a pod does not hold for it.
 Workloads are accepted, and their controllers try again until the pods are accepted too.
 """
 
@@ -11,7 +12,7 @@ from typing import Any
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.validation.fields import object_at, text_at
-from ksched_cli.api.workloads import PriorityClass, RuntimeClass
+from ksched_cli.api.workloads import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.errors import Level, Problem, did_you_mean
 from ksched_cli.sources.loaded import UNKNOWN_NAMESPACE, Loaded
@@ -34,7 +35,8 @@ _Need = tuple[Any, str, str]
 
 
 def needed_too_early(store: Store, manifests: Loaded) -> Collection[int]:
-    """The ids of new classes and service accounts that come after a pod which names them."""
+    """The ids of new classes and service accounts that come after a pod which names them, and of limits and quotas that
+    come after a pod of their namespace."""
     made: dict[_Need, Any] = {
         (kind, "", each.metadata.name): each
         for kind in (PriorityClass, RuntimeClass)
@@ -42,11 +44,18 @@ def needed_too_early(store: Store, manifests: Loaded) -> Collection[int]:
         if store.current(each) is None
     }
     made |= {(None, *key): each for key, each in manifests.accounts.items() if key not in store.accounts}
+    made |= {
+        (kind, each.metadata.namespace, each.metadata.name): each
+        for kind in (LimitRange, ResourceQuota)
+        for each in manifests.of(kind)
+    }
     if not made:
         return ()
     place, first = _places(manifests), dict[_Need, int]()
+    bounds = [need for need in made if need[0] in (LimitRange, ResourceQuota)]
     for pod in manifests.of(Pod):
-        for need in _needs(pod, manifests):
+        own = (need for need in bounds if need[1] == pod.metadata.namespace)
+        for need in (*_needs(pod, manifests), *own):
             first.setdefault(need, place[id(pod)])
     return {id(each) for need, each in made.items() if need in first and first[need] < place[id(each)]}
 

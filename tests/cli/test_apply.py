@@ -146,6 +146,28 @@ def test_a_conflict_is_refused_with_the_manager(
     assert 'RuntimeClass r: handler: Invalid value: "kata": field is immutable' in shown
 
 
+@pytest.mark.parametrize(
+    ("flags", "owners", "code"),
+    [
+        pytest.param(["--server-side"], [SCALED], 2, id="owners"),
+        pytest.param(["--server-side"], [], 2, id="no owners"),
+        pytest.param(["--server-side"], None, 0, id="null"),
+        pytest.param([], [SCALED], 0, id="on the client side"),
+    ],
+)
+def test_a_manifest_with_owners(
+    flags: list[str], owners: Any, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """structuredMergeManager.Apply."""
+    item = deployment()
+    item["metadata"]["managedFields"] = owners
+    (tmp_path / "c.json").write_text(json.dumps(make_node("n").doc()))
+    (tmp_path / "m.json").write_text(json.dumps(item))
+    assert run(["check", "--from", str(tmp_path / "c.json"), "-f", str(tmp_path / "m.json"), *flags]) == code
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ("metadata.managedFields: metadata.managedFields must be nil" in shown) is bool(code)
+
+
 def test_force_needs_the_server_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "--force-conflicts", "-f", str(tmp_path)]) == 2
     assert "--force-conflicts goes with --server-side" in capsys.readouterr().err

@@ -17,6 +17,21 @@ ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "w
 DEFAULT = {**ACCOUNT, "metadata": {"name": "default", "namespace": "default"}}
 
 
+LIMIT = {
+    "apiVersion": "v1",
+    "kind": "LimitRange",
+    "metadata": {"name": "small", "namespace": "default"},
+    "spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}}]},
+}
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "none", "namespace": "default"},
+    "spec": {"hard": {"pods": "0"}},
+}
+LARGE = make_pod("large").limits(cpu="2").doc()
+
+
 def pod(name: str = "p", **spec: Any) -> dict[str, Any]:
     return make_pod(name).spec(**spec).doc()
 
@@ -48,6 +63,18 @@ HIGH, KATA, WEB = {"priorityClassName": "high"}, {"runtimeClassName": "kata"}, {
         pytest.param([DEFAULT], [pod(**WEB), ACCOUNT], 'serviceaccount "web" not found', id="pod, account"),
         pytest.param([DEFAULT, ACCOUNT], [pod(**WEB), ACCOUNT], "", id="an account of the cluster"),
         pytest.param([], [pod(**WEB), ACCOUNT], "", id="a cluster that lists no accounts"),
+        pytest.param([], [LIMIT, LARGE], "maximum cpu usage per Container is 1", id="limit, pod"),
+        pytest.param([], [LARGE, LIMIT], "", id="pod, limit"),
+        pytest.param([], [pod(), LIMIT, LARGE], "maximum cpu usage per Container is 1", id="another pod, limit, pod"),
+        pytest.param(
+            [],
+            [make_pod("far", "far").doc(), LIMIT, LARGE],
+            "maximum cpu usage per Container is 1",
+            id="a far pod, limit, pod",
+        ),
+        pytest.param([LIMIT], [LARGE, LIMIT], "maximum cpu usage per Container is 1", id="a limit of the cluster"),
+        pytest.param([], [QUOTA, pod()], "exceeded quota: none", id="quota, pod"),
+        pytest.param([], [pod(), QUOTA], "", id="pod, quota"),
     ],
 )
 @pytest.mark.parametrize("command", [["check", "-o", "json"], ["simulate"]], ids=["check", "simulate"])
