@@ -18,7 +18,8 @@ from ksched_cli.plan.reasons.fixes.search import PodManifest, _is_of_template
 from ksched_cli.plan.reasons.fixes.storage import ClaimProposals
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
-from tests.builders import loaded_of, make_pod
+from tests.builders import loaded_of, make_node, make_pod
+from tests.plan.explaining import explained
 
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}
 
@@ -52,6 +53,28 @@ LOCAL = class_of("local", "kubernetes.io/no-provisioner")
 OTHER = claim("other", "ssd", "pv-1")
 NEW = "create claim data (10Gi of class {}: set the size that you need)"
 AGAIN = "create claim data again, with class {} and not {} (it has no volume yet)"
+
+
+@pytest.mark.parametrize(
+    ("items", "claims", "said"),
+    [
+        pytest.param(
+            [], ["data"], "create claim data; not tried, because the input has no claims at all (add pvc,pv,sc to the dump)",
+            id="no claim is known",
+        ),
+        pytest.param(
+            [OTHER, LOCAL], ["other", "data", "logs", "data"],
+            "create claim data and create claim logs; not tried, because the input has no StorageClass that makes a volume",
+            id="two of three",
+        ),
+    ],
+)  # fmt: skip
+def test_claims_that_no_trial_can_create(items: list[Any], claims: list[str], said: str) -> None:
+    node = make_node("n").allocatable(cpu="4", memory="8Gi", pods=10).obj()
+    volumes = [{"name": f"v{at}", "persistentVolumeClaim": {"claimName": name}} for at, name in enumerate(claims)]
+    found = explained([node, *items, make_pod("p", "shop").spec(volumes=volumes).obj()], "shop/p").fixes
+    assert found is not None
+    assert (found.found, found.why_none) == ((), said)
 
 
 @pytest.mark.parametrize(

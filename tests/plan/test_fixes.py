@@ -455,31 +455,12 @@ def test_two_tolerations_become_one_list() -> None:
     assert [each["key"] for each in operation["value"]] == ["a", "b"]
 
 
-def mounting(*claims: str) -> PodBuilder:
-    return make_pod("p").spec(
-        volumes=[{"name": f"v{at}", "persistentVolumeClaim": {"claimName": name}} for at, name in enumerate(claims)]
-    )
-
-
-OLD_CLAIM = msgspec.convert(
-    {"metadata": {"name": "old", "namespace": "default"}, "spec": {"volumeName": "v"}}, PersistentVolumeClaim
-)
 NOT_LARGE_ENOUGH = "no node of the cluster is large enough, even if it is empty: ksched size finds a node that is"
 
 
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        pytest.param(
-            [node("n1"), mounting("gone")],
-            "create claim gone; not tried, because the input has no claims at all (add pvc,pv,sc to the dump)",
-            id="a claim that is not there",
-        ),
-        pytest.param(
-            [node("n1"), OLD_CLAIM, mounting("old", "gone", "lost", "gone")],
-            "create claim gone and create claim lost; not tried, because the input has no StorageClass that makes a volume",
-            id="two claims that are not there, beside one",
-        ),
         pytest.param([node("n1"), make_pod("p").gate("x").terminating()], "none, it is being deleted", id="leaving"),
         pytest.param(
             [node("n1"), make_pod("p").gate("example.com/x")],
