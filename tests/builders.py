@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+from msgspec import structs
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Node, ObjectMeta, Pod
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.defaults import default_node, default_pod
 from ksched_cli.sources.loaded import Loaded
 
@@ -47,6 +49,12 @@ class PodBuilder(_Builder):
 
     def uid(self, uid: str) -> Self:
         self.data["metadata"]["uid"] = uid
+        return self
+
+    def owner(self, kind: str, name: str, **reference: Any) -> Self:
+        """Its controller, unless `controller` is False."""
+        reference = {"kind": kind, "name": name, "controller": True, **reference}
+        self.data["metadata"]["ownerReferences"] = [reference]
         return self
 
     def terminating(self) -> Self:
@@ -179,10 +187,19 @@ def make_node(name: str = "node") -> NodeBuilder:
     return NodeBuilder(name)
 
 
-def owned(builder: PodBuilder, kind: str, name: str, **reference: str) -> PodBuilder:
-    """A pod of a controller, named as its kind names pods."""
-    builder.data["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "controller": True, **reference}]
-    return builder
+def make_object(kind: str, name: str, spec: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    """A document such as `make_object("PodDisruptionBudget", "b", {"minAvailable": 1}, namespace="shop")`. `kind` is
+    VERSION/KIND for a kind that ksched has no type for, and for an older version than the newest of a type. Fields of
+    the metadata go there, others to the object."""
+    version, _, kind = kind.rpartition("/")
+    version = version or next(each for each, of in KINDS if of == kind)
+    metadata = {"name": name, **{field: value for field, value in fields.items() if field in _METADATA}}
+    others = {field: value for field, value in fields.items() if field not in _METADATA}
+    given = {} if spec is None else {"spec": spec}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **given, **others}
+
+
+_METADATA = {"managedFields", *(field.encode_name for field in structs.fields(ObjectMeta))}
 
 
 def make_workload(
@@ -205,6 +222,12 @@ def make_workload(
         "metadata": {"name": name, **(metadata or {})},
         "spec": {**spec, "selector": {"matchLabels": labels}, "template": template},
     }
+
+
+def make_configuration(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A KubeSchedulerConfiguration with these profiles and other fields."""
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    return {**head, **fields, **({"profiles": list(profiles)} if profiles else {})}
 
 
 def loaded_of(*items: Any) -> Loaded:

@@ -37,7 +37,7 @@ from ksched_cli.report.view.simulate import PODS_WITH_NODES
 from ksched_cli.sources import templates as naming
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items
-from tests.builders import make_node, make_pod, make_workload
+from tests.builders import make_configuration, make_node, make_pod, make_workload
 from tests.clusters import TAINTS, ZONES, nodes, pods
 from tests.controlplane.test_created_pods import workload
 from tests.harness import make_scheduler
@@ -89,11 +89,7 @@ STRATEGIES = ("LeastAllocated", "MostAllocated")
 def configuration(strategy: str) -> dict[str, Any]:
     scoring = {"type": strategy, "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 2}]}
     plugin = {"name": "NodeResourcesFit", "args": {"scoringStrategy": scoring}}
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"pluginConfig": [plugin]}],
-    }
+    return make_configuration({"pluginConfig": [plugin]})
 
 
 def shown(simulation: Simulation) -> tuple[dict[str, Any], str]:

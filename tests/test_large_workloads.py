@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import make_node, write_list
+from tests.builders import make_node, make_object, write_list
 from tests.test_copies import deployment, entry
 
 # Plain Python that makes as many small objects, sorts them by name and indexes them. Its time grows with the time of
@@ -91,19 +91,16 @@ def test_a_drain_of_a_node_with_5000_copies(tmp_path: Path) -> None:
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}
     web = deployment("web", 5100, containers=containers("100m"))
     pods = [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": f"web-{index:04}",
-                "namespace": "default",
-                "uid": f"web-{index:04}",
-                "labels": {"app": "web"},
-                "ownerReferences": [owner],
-            },
-            "spec": {"containers": containers("100m"), "nodeName": "n0" if index < 5000 else f"n{index % 9 + 1}"},
-            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-        }
+        make_object(
+            "Pod",
+            f"web-{index:04}",
+            {"containers": containers("100m"), "nodeName": "n0" if index < 5000 else f"n{index % 9 + 1}"},
+            namespace="default",
+            uid=f"web-{index:04}",
+            labels={"app": "web"},
+            ownerReferences=[owner],
+            status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        )
         for index in range(5100)
     ]
     replica_set = {**web, "kind": "ReplicaSet", "metadata": {**web["metadata"], "uid": "web"}}

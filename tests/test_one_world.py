@@ -27,7 +27,7 @@ from ksched_cli.whatif.changes import Changes
 from ksched_cli.wiring import load_input
 from ksched_cli.world.results import FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
-from tests.builders import make_node, write_list
+from tests.builders import make_node, make_object, write_list
 from tests.lanes import examples
 from tests.running import check, compare, settle
 
@@ -36,15 +36,7 @@ Change = tuple[str, str] | dict[str, Any]
 LIMITS = Limits(max_time=1800.0, max_cycles=2000)
 
 
-CLASSES: list[dict[str, Any]] = [
-    {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": f"class-{value}"},
-        "value": value,
-    }
-    for value in (0, 10, 100)
-]
+CLASSES: list[dict[str, Any]] = [make_object("PriorityClass", f"class-{value}", value=value) for value in (0, 10, 100)]
 
 
 def template(app: str, cpu: int, priority: int) -> dict[str, Any]:
@@ -67,12 +59,7 @@ def workload(kind: str, app: str, replicas: int, cpu: int, priority: int) -> dic
 
 def budget(app: str, field: str, amount: int) -> dict[str, Any]:
     spec = {"selector": {"matchLabels": {"app": app}}, field: amount}
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": app, "namespace": "shop"},
-        "spec": spec,
-    }
+    return make_object("PodDisruptionBudget", app, spec, namespace="shop")
 
 
 def node(name: str, cpu: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
+from tests.builders import make_configuration, make_node, make_pod
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tests" / "sample_package"
@@ -104,11 +104,7 @@ def config(tmp_path: Path, *names: str, **args: Any) -> str:
         "plugins": {"multiPoint": {"enabled": [{"name": name, "weight": 3} for name in names]}},
         "pluginConfig": [{"name": name, "args": each} for name, each in args.items()],
     }
-    document = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile],
-    }
+    document = make_configuration(profile)
     return write(tmp_path / "config.json", document)
 
 

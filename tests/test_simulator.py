@@ -19,7 +19,7 @@ from ksched_cli.cli.main import EVERY, program_with
 from ksched_cli.errors import ConfigError, InputError, UsageError
 from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.releases import DEFAULT_VERSION
-from tests.builders import make_node, make_pod
+from tests.builders import make_configuration, make_node, make_object, make_pod
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml"
@@ -95,11 +95,7 @@ class TestLoading:
 
     def test_options(self, tmp_path: Path) -> None:
         profile = {"schedulerName": "mine"}
-        config = {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [profile],
-        }
+        config = make_configuration(profile)
         run = Simulator.load(NODES, POD, config=config).run()
         assert [each.pod for each in run.ignored] == ["default/web"]
         older = Simulator.load(NODES, POD, kube_version="1.35", feature_gates={"DynamicResourceAllocation": True})
@@ -159,13 +155,9 @@ class TestChanging:
         assert len(self.NOW.pods) == 2
 
     def test_pods_that_admission_refuses(self) -> None:
-        quota = {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": {"name": "q"},
-            "spec": {"hard": {"pods": "1"}},
-            "status": {"hard": {"pods": "1"}, "used": {"pods": "1"}},
-        }
+        quota = make_object(
+            "ResourceQuota", "q", {"hard": {"pods": "1"}}, status={"hard": {"pods": "1"}, "used": {"pods": "1"}}
+        )
         run = Simulator.load(NODES, POD, quota).add_pod(make_pod("late").doc()).run()
         assert [each.pod for each in run.refused] == ["default/late"]
 
@@ -231,11 +223,7 @@ def test_a_plugin_in_the_session() -> None:
         "plugins": {"multiPoint": {"enabled": [{"name": "Bonus", "weight": 9}]}},
         "pluginConfig": [{"name": "Bonus", "args": {"node": "b"}}],
     }
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile],
-    }
+    config = make_configuration(profile)
     assert Simulator.load(NODES, POD, config=config, plugins=[_Bonus]).run().placements == {"default/web": "b"}
     (idle,) = Simulator.load(NODES, POD, plugins=[_Bonus]).warnings
     assert idle.startswith("plugin Bonus is given and no profile enables it")

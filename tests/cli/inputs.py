@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tests.builders import make_node, make_pod, make_workload
+from tests.builders import make_node, make_object, make_pod, make_workload
 
 NODE = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
 POD = make_pod("p").requests(cpu="1").doc()
@@ -16,12 +16,7 @@ LARGE = make_pod("large").requests(cpu="9").doc()
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
 PRIORITY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
-BUDGET = {
-    "apiVersion": "policy/v1",
-    "kind": "PodDisruptionBudget",
-    "metadata": {"name": "b"},
-    "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-}
+BUDGET = make_object("PodDisruptionBudget", "b", {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}})
 STATUS = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "nodes is forbidden"}
 TABLE = {"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []}
 
@@ -55,9 +50,4 @@ def autoscaler(least: int, most: int, keda: bool = False) -> dict[str, Any]:
         spec = {"scaleTargetRef": {"name": "web"}, "minReplicaCount": least, "maxReplicaCount": most}
         return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "s"}, "spec": spec}
     bounds = {"scaleTargetRef": target, "minReplicas": least, "maxReplicas": most}
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": "h"},
-        "spec": bounds,
-    }
+    return make_object("autoscaling/v2/HorizontalPodAutoscaler", "h", bounds)

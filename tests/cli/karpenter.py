@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from tests.builders import make_object
 from tests.cli.transcripts import ROOT
 
 KARPENTER_DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_karpenter.yaml")
@@ -75,13 +76,7 @@ def managed(name: str = "old", cpu: str = "4") -> list[dict[str, Any]]:
     }
     resources = {"cpu": cpu, "memory": "16Gi", "pods": "50"}
     status = {"capacity": resources, "allocatable": resources, "conditions": [{"type": "Ready", "status": "True"}]}
-    node = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "uid": name, "labels": labels},
-        "spec": {"providerID": f"aws:///a/{name}"},
-        "status": status,
-    }
+    node = make_object("Node", name, {"providerID": f"aws:///a/{name}"}, uid=name, labels=labels, status=status)
     claim = {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",

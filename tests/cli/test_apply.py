@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.merge import LAST_APPLIED
-from tests.builders import make_node
+from tests.builders import make_node, make_object
 
 RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
@@ -20,8 +20,7 @@ def deployment(replicas: int | None = 2, env: str = "1", **spec: Any) -> dict[st
     template = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}}
     written = {"selector": {"matchLabels": {"app": "w"}}, "template": template, **spec}
     written |= {"replicas": replicas} if replicas is not None else {}
-    metadata = {"name": "w", "namespace": "default"}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": written}
+    return make_object("Deployment", "w", written, namespace="default")
 
 
 def live(item: dict[str, Any], last: dict[str, Any] | None = None, **metadata: Any) -> list[dict[str, Any]]:
@@ -40,21 +39,18 @@ def live(item: dict[str, Any], last: dict[str, Any] | None = None, **metadata: A
     of = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w-1", "uid": "u-rs", "controller": True}
     ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     pods = [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": f"w-1-{number}",
-                "namespace": "default",
-                "uid": f"u-{number}",
-                "labels": labels,
-                "annotations": template["metadata"].get("annotations", {}),
-                "ownerReferences": [of],
-                "creationTimestamp": "2026-01-01T00:00:00Z",
-            },
-            "spec": {**template["spec"], "nodeName": "n"},
-            "status": ready,
-        }
+        make_object(
+            "Pod",
+            f"w-1-{number}",
+            {**template["spec"], "nodeName": "n"},
+            namespace="default",
+            uid=f"u-{number}",
+            labels=labels,
+            annotations=template["metadata"].get("annotations", {}),
+            ownerReferences=[of],
+            creationTimestamp="2026-01-01T00:00:00Z",
+            status=ready,
+        )
         for number in range(replicas)
     ]
     return [item, rs, *pods]

@@ -16,6 +16,7 @@ from ksched_cli.autoscale.autoscaler import _options
 from ksched_cli.cli.main import run
 from ksched_cli.simulator import RunOptions, Simulator
 from tests.autoscale.karpenter.test_recordings import differences, recorded
+from tests.builders import make_object
 from tests.builders import write_list as write
 from tests.cli.karpenter import KARPENTER_DEMO, TYPE, document_of, managed, node_pool, pending, requesting, running_on
 from tests.cli.transcripts import DEMO, ROOT, same_as_golden
@@ -78,8 +79,7 @@ def test_check_is_green_where_a_new_node_takes_the_pods(
         "spec": {"containers": [{"name": "api", "image": "api:1", "resources": {"requests": {"cpu": "1"}}}]},
     }
     spec = {"replicas": 3, "selector": {"matchLabels": {"app": "api"}}, "template": template}
-    meta = {"name": "api", "namespace": "shop"}
-    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    workload = make_object("Deployment", "api", spec, namespace="shop")
     monkeypatch.chdir(tmp_path)
     write(Path("api.json"), workload)
     arguments = ["check", "-f", "api.json", "--from", KARPENTER_DEMO]
@@ -380,10 +380,7 @@ def test_a_finding_of_check_has_the_reasons_of_the_node_pools(
 ) -> None:
     template = {"metadata": {"labels": {"app": "infer"}}, "spec": {"nodeSelector": {"team": "ml"}, **requesting("1")}}
     spec = {"replicas": 2, "selector": {"matchLabels": {"app": "infer"}}, "template": template}
-    meta = {"name": "infer", "namespace": "shop"}
-    manifest = write(
-        tmp_path / "infer.json", {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
-    )
+    manifest = write(tmp_path / "infer.json", make_object("Deployment", "infer", spec, namespace="shop"))
     found = document_of(capsys, "check", "-f", manifest, "--from", KARPENTER_DEMO, code=1)
     (finding,) = found["findings"]
     reasons = "NodePool general: the NodePool does not define a label that the pod requires; "
@@ -589,17 +586,14 @@ def test_a_volume_of_a_zone_that_the_node_pool_excludes(
             "csi": {"driver": "d", "volumeHandle": "h"},
         },
     }
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": "c",
-            "namespace": "shop",
-            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
-        },
-        "spec": {"volumeName": "v", "storageClassName": ""},
-        "status": {"phase": "Bound"},
-    }
+    claim = make_object(
+        "PersistentVolumeClaim",
+        "c",
+        {"volumeName": "v", "storageClassName": ""},
+        namespace="shop",
+        annotations={"pv.kubernetes.io/bind-completed": "yes"},
+        status={"phase": "Bound"},
+    )
     pod = pending(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}])
     pool = node_pool({"key": zone, "operator": "In", "values": ["a"]})
     _, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=(pool, pod, volume, claim))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_object, make_pod, write_list
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats
 from tests.running import Ksched
 
@@ -165,12 +165,7 @@ def test_manifests_without_pods_are_nothing_to_count(tmp_path: Path, capsys: pyt
 
 def test_same_names_are_told_apart_by_kind(tmp_path: Path, ksched: Ksched) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    replica_set = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": "web"},
-        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
-    }
+    replica_set = make_object("ReplicaSet", "web", {"selector": {"matchLabels": {"a": "b"}}, "template": template})
     manifest = write_list(tmp_path / "m.json", make_pod("web").requests(cpu="1").doc(), replica_set)
     cluster = write_list(tmp_path / "c.json", NODE)
     base = ["capacity", "--from", cluster, "-f", manifest, "--max", "6", "-o", "name", "--mix"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, make_workload, write_list
+from tests.builders import make_node, make_object, make_pod, make_workload, write_list
 from tests.cli.inputs import autoscaler
 from tests.cli.transcripts import ROOT, same_as_golden
 from tests.running import Ksched
@@ -19,12 +19,7 @@ CLUSTER, DEPLOY = "fixtures/check/cluster.yaml", "fixtures/check/deploy"
 NODE, FITS = make_node("n").doc(), make_pod("p").doc()
 TOO_LARGE = make_pod("large").requests(cpu="9").doc()
 SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
-POD_TEMPLATE = {
-    "apiVersion": "v1",
-    "kind": "PodTemplate",
-    "metadata": {"name": "t"},
-    "template": {"spec": TOO_LARGE["spec"]},
-}
+POD_TEMPLATE = make_object("PodTemplate", "t", template={"spec": TOO_LARGE["spec"]})
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}
 PREEMPTS = make_pod("important").requests(cpu="4").spec(priorityClassName="high").doc()
 FILLER = make_pod("filler").requests(cpu="4").priority(0).on("n").doc()
@@ -38,10 +33,8 @@ def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def owned(name: str) -> dict[str, object]:
-    pod = make_pod(name).label(app="low").requests(cpu="2").priority(0).on("n").phase("Running").doc()
-    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "low", "controller": True, "uid": "u"}]
-    pod["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
-    return pod
+    pod = make_pod(name).label(app="low").requests(cpu="2").priority(0).on("n").phase("Running")
+    return pod.owner("ReplicaSet", "low", uid="u").status(conditions=[{"type": "Ready", "status": "True"}]).doc()
 
 
 @pytest.mark.parametrize(
@@ -238,12 +231,8 @@ def test_policy_alone_changes_workloads_of_the_cluster(
     running = wanted if scales else 1
     web = make_workload("ReplicaSet", "web", requests={"cpu": "1"}, replicas=wanted)
     web["metadata"] |= {"uid": "u", "namespace": "default"}
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
-    pods = [
-        make_pod(f"web-{n}").label(app="web").requests(cpu="1").on("n").phase("Running").doc() for n in range(running)
-    ]
-    for pod in pods:
-        pod["metadata"]["ownerReferences"] = [owner]
+    made = [make_pod(f"web-{n}").label(app="web").requests(cpu="1").on("n").phase("Running") for n in range(running)]
+    pods = [each.owner("ReplicaSet", "web", apiVersion="apps/v1", uid="u").doc() for each in made]
     node = make_node("n").allocatable(cpu="3", memory="8Gi", pods=20).doc()
     spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}} for each in ("default", "b")]
     items = [node, *spaces, {**web, "status": {"replicas": running}}, *pods, *([] if scales else [quota(1)])]

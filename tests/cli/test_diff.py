@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, owned, write_list
+from tests.builders import make_configuration, make_node, make_pod, write_list
 from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden
 from tests.lanes import sampled
 from tests.running import Ksched
@@ -52,15 +52,7 @@ def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     config = tmp_path / "config.yaml"
     strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]}
     arguments = {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}
-    config.write_text(
-        yaml.safe_dump(
-            {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "profiles": [{"pluginConfig": [arguments]}],
-            }
-        )
-    )
+    config.write_text(yaml.safe_dump(make_configuration({"pluginConfig": [arguments]})))
     line = ["diff", "--from", cluster, "-f", pod, "--to-config", str(config), "-o"]
     assert run([*line, "json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -115,7 +107,7 @@ def test_manifests_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_pods_of_nodes_that_a_later_dump_lacks(tmp_path: Path, ksched: Ksched) -> None:
     """A dump that was taken while nodes were lost has their pods still, and each node of them told once."""
     nodes = [make_node(f"n{index}").doc() for index in range(8)]
-    pods = [owned(make_pod(f"web-{index}"), "ReplicaSet", "web").on(f"n{index % 8}").doc() for index in range(48)]
+    pods = [make_pod(f"web-{index}").owner("ReplicaSet", "web").on(f"n{index % 8}").doc() for index in range(48)]
     before = write_list(tmp_path / "before.json", *nodes, *pods)
     after = write_list(tmp_path / "after.json", *nodes[:1], *pods)
     shown = ksched("diff", "--from", before, "--to", after, code=1).out

@@ -42,9 +42,7 @@ def test_transcript(name: str, arguments: list[str], code: int, ksched: Ksched) 
 
 
 def managed(name: str, node: str) -> dict[str, Any]:
-    pod = make_pod(name).requests(cpu="2").on(node).phase("Running").doc()
-    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "controller": True}]
-    return pod
+    return make_pod(name).requests(cpu="2").on(node).phase("Running").owner("ReplicaSet", "web").doc()
 
 
 @pytest.mark.parametrize(
@@ -88,10 +86,8 @@ def test_the_documents(ksched: Ksched) -> None:
 
 
 def owned(name: str, node: str, priority: int, cpu: str = "2") -> dict[str, Any]:
-    pod = make_pod(name).requests(cpu=cpu).on(node).priority(priority).phase("Running").doc()
-    owner = name.rpartition("-")[0]
-    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": owner, "controller": True}]
-    return pod
+    pod = make_pod(name).requests(cpu=cpu).on(node).priority(priority).phase("Running")
+    return pod.owner("ReplicaSet", name.rpartition("-")[0]).doc()
 
 
 BARE = make_pod("bare").requests(cpu="1").on("a").phase("Running").doc()

@@ -14,16 +14,12 @@ from ksched_cli.cli.main import run
 from ksched_cli.plan.reasons.rules import cause_of
 from ksched_cli.report.view.simulate import short_plugin
 from ksched_cli.simulator import Simulator
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_configuration, make_node, make_pod, write_list
 from tests.engine.extenders.service import Service
 
 
 def configured(path: Path, *extenders: dict[str, Any]) -> str:
-    document = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "extenders": list(extenders),
-    }
+    document = make_configuration(extenders=list(extenders))
     path.write_text(json.dumps(document))
     return str(path)
 

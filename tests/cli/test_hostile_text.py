@@ -15,7 +15,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.plan.watch import Kind, News
 from ksched_cli.report.registry import RenderOptions, formats_of, render
 from ksched_cli.report.visible import escape_markdown, visible
-from tests.builders import write_list
+from tests.builders import make_configuration, write_list
 from tests.cli.transcripts import DEMO, ROOT
 from tests.failed_scheduling import written_now
 from tests.lanes import sampled
@@ -242,15 +242,7 @@ def test_mistakes(arguments: list[str], files: dict[str, str], ksched: Ksched) -
         f"apiVersion: {bad}\nkind: {bad}\nmetadata: {{name: {bad}, labels: [{bad}]}}\nspec: {{{bad}: {bad}}}\nsteps: {bad}\n"
     )
     profile = {"schedulerName": BAD, "plugins": {"score": {"disabled": [{"name": "NodeAffinity"}]}}}
-    (folder / "config.yaml").write_text(
-        json.dumps(
-            {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "profiles": [profile],
-            }
-        )
-    )
+    (folder / "config.yaml").write_text(json.dumps(make_configuration(profile)))
     shown = ksched(*[each.replace("{folder}", files["folder"]).replace("{demo}", files["demo"]) for each in arguments])
     assert "a bug in ksched" not in shown.err
     assert shown.out + shown.err

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import write_list
+from tests.builders import make_object, write_list
 from tests.cli.karpenter import KARPENTER_DEMO, TYPE
 from tests.cli.transcripts import same_as_golden
 from tests.running import Ksched
@@ -105,12 +105,7 @@ def test_the_region_of_the_zones_of_a_dump(
     provider: str, zone: str, source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     labels = {"topology.kubernetes.io/zone": zone}
-    node = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "n", "labels": labels},
-        "spec": {"providerID": provider},
-    }
+    node = make_object("Node", "n", {"providerID": provider}, labels=labels)
     assert listed(capsys, "--from", write_list(tmp_path / "cluster.json", node))["source"] == source
 
 
@@ -135,8 +130,7 @@ def test_the_region_of_the_zones_of_a_dump(
 def test_a_dump_that_does_not_show_where_the_cluster_is(
     provider: str, labels: dict[str, str], missing: str, tmp_path: Path, ksched: Ksched
 ) -> None:
-    meta = {"name": "n", "labels": labels}
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {"providerID": provider}}
+    node = make_object("Node", "n", {"providerID": provider}, labels=labels)
     cluster = write_list(tmp_path / "cluster.json", node)
     error = ksched("instance-types", "--from", cluster, code=2).err
     assert f"the input does not show the {missing}" in " ".join(error.split())
@@ -158,12 +152,9 @@ def test_the_settings_of_a_node_class_count_if_it_is_the_only_one(
         {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": name}, "spec": kubelet}
         for name in "ab"[:number]
     ]
-    node = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "n", "labels": {"topology.kubernetes.io/zone": "us-east-1a"}},
-        "spec": {"providerID": "aws:///us-east-1a/i-0"},
-    }
+    node = make_object(
+        "Node", "n", {"providerID": "aws:///us-east-1a/i-0"}, labels={"topology.kubernetes.io/zone": "us-east-1a"}
+    )
     document = listed(capsys, "--from", write_list(tmp_path / "cluster.json", node, *classes), "m6i.xlarge")
     assert document["instanceTypes"][0]["capacity"]["pods"] == ("20" if number == 1 else "58")
     text = "the input has 2 NodeClasses: sizes are those of a NodeClass without settings"

@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.kubelet import kubelet_refusal
-from tests.builders import make_node, make_pod, make_workload, write_list
+from tests.builders import make_node, make_object, make_pod, make_workload, write_list
 
 LINUX = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=3).label("kubernetes.io/os", "linux").doc()
 TAINTED = {
@@ -38,13 +38,7 @@ def bound(node: str = "n1", cpu: str = "1", name: str = "p", **spec: Any) -> dic
 
 
 def test_the_overhead_of_a_runtime_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runtime = {
-        "apiVersion": "node.k8s.io/v1",
-        "kind": "RuntimeClass",
-        "metadata": {"name": "sandbox"},
-        "handler": "h",
-        "overhead": {"podFixed": {"cpu": "1m"}},
-    }
+    runtime = make_object("RuntimeClass", "sandbox", handler="h", overhead={"podFixed": {"cpu": "1m"}})
     pods = [bound(cpu=cpu, runtimeClassName="sandbox") for cpu in ("1999m", "2")]
     assert [checked(tmp_path, capsys, pod, dump=(LINUX, OLD, runtime)) for pod in pods] == [
         (0, []),

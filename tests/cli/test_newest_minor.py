@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_object, make_pod
 from tests.cli.test_kube_version import taken
 from tests.cli.transcripts import same_as_golden
 from tests.pod_groups import GANG, member
@@ -116,12 +116,9 @@ def test_a_diff_names_the_rule_that_moved_the_pod(tmp_path: Path, capsys: pytest
 
 def pod_group_that_preempts(path: Path) -> str:
     """1.36 lets the stronger pod stay, because the group finds other places without its node."""
-    group = {
-        "apiVersion": "scheduling.k8s.io/v1beta1",
-        "kind": "PodGroup",
-        "metadata": {"name": "g", "namespace": "default"},
-        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priority": 10},
-    }
+    group = make_object(
+        "PodGroup", "g", {"schedulingPolicy": {"gang": {"minCount": 2}}, "priority": 10}, namespace="default"
+    )
     items = [make_node(name).allocatable(cpu="4", memory="8Gi", pods="10") for name in "abc"]
     for name, where, priority in (("strong", "a", 5), ("weak", "b", 0), ("other", "c", 0)):
         items.append(make_pod(name).requests(cpu="4").priority(priority).on(where).started("2026-01-01T00:00:01Z"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_object, make_pod, write_list
 from tests.running import Ksched
 
 
@@ -33,12 +33,7 @@ def test_a_strategy_that_does_not_exist(minor: str, version: str, tmp_path: Path
 
 def limited(ratio: str) -> dict[str, Any]:
     limits = [{"type": "Container", "maxLimitRequestRatio": {"cpu": ratio}}]
-    return {
-        "apiVersion": "v1",
-        "kind": "LimitRange",
-        "metadata": {"name": "l", "namespace": "default"},
-        "spec": {"limits": limits},
-    }
+    return make_object("LimitRange", "l", {"limits": limits}, namespace="default")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node
+from tests.builders import make_node, make_object
 from tests.running import Ksched
 
 LABELS = {"app": "w"}
@@ -57,8 +57,7 @@ def workload(replicas: int, pods: int, *, status: int | None = None, **spec: Any
 
 
 def quota(pods: int) -> dict[str, Any]:
-    metadata = {"name": "q", "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": {"pods": str(pods)}}}
+    return make_object("ResourceQuota", "q", {"hard": {"pods": str(pods)}}, namespace="default")
 
 
 def autoscaler(least: int, most: int, *, keda: bool = False) -> dict[str, Any]:
@@ -147,8 +146,7 @@ def of_kind(kind: str, replicas: int = 3, **spec: Any) -> dict[str, Any]:
 
 def job(**spec: Any) -> dict[str, Any]:
     template = {"metadata": {"labels": LABELS}, "spec": {**SPEC, "restartPolicy": "Never"}}
-    metadata = {"name": "w", "namespace": "default", "uid": "u"}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template, **spec}}
+    return make_object("Job", "w", {"template": template, **spec}, namespace="default", uid="u")
 
 
 DONE = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}

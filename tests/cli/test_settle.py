@@ -10,16 +10,14 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_object, make_pod, write_list
 from tests.cli.transcripts import same_as_golden
 from tests.running import Ksched
 
 
 def owned(name: str, kind: str, cpu: str) -> Any:
-    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name.rpartition("-")[0], "uid": name, "controller": True}
-    pod = make_pod(name, "shop").uid(f"uid-{name}").requests(cpu=cpu).on("east-1").priority(1).phase("Running").doc()
-    pod["metadata"]["ownerReferences"] = [owner]
-    return pod
+    pod = make_pod(name, "shop").uid(f"uid-{name}").requests(cpu=cpu).on("east-1").priority(1).phase("Running")
+    return pod.owner(kind, name.rpartition("-")[0], apiVersion="apps/v1", uid=name).doc()
 
 
 CLUSTER = [
@@ -166,18 +164,13 @@ def test_an_expectation_that_fails_on_the_timeline(cluster: str, tmp_path: Path,
 
 
 def budget(allowed: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "all", "namespace": "shop"},
-        "spec": {"selector": {}, "maxUnavailable": allowed},
-        "status": {
-            "disruptionsAllowed": allowed,
-            "currentHealthy": 2,
-            "desiredHealthy": 2 - allowed,
-            "expectedPods": 2,
-        },
-    }
+    return make_object(
+        "PodDisruptionBudget",
+        "all",
+        {"selector": {}, "maxUnavailable": allowed},
+        namespace="shop",
+        status={"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 2 - allowed, "expectedPods": 2},
+    )
 
 
 @pytest.mark.parametrize(

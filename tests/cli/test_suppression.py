@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_workload, write_list
+from tests.builders import make_node, make_object, make_workload, write_list
 
 
 def deployment(name: str = "web", cpu: str = "64") -> dict[str, Any]:
@@ -101,12 +101,7 @@ def test_an_error_of_the_input_cannot_be_accepted(capsys: pytest.CaptureFixture[
 
 def test_a_baseline_lets_an_old_repository_start(capsys: pytest.CaptureFixture[str]) -> None:
     template = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
-    widget = {
-        "apiVersion": "example.com/v1",
-        "kind": "Widget",
-        "metadata": {"name": "w"},
-        "spec": {"template": template},
-    }
+    widget = make_object("example.com/v1/Widget", "w", {"template": template})
     assert check(deployment(), widget, options=("--write-baseline", "b.json")) == 0
     assert "2 findings are in the baseline b.json" in capsys.readouterr().err
     entries = json.loads(Path("b.json").read_text())["findings"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.config.migrate import migrate
+from tests.builders import make_object
 from tests.config.migrations import (
     OLD_WEIGHTS,
     POLICY,
@@ -329,12 +330,7 @@ def test_a_policy_with_arguments() -> None:
 
 def test_a_policy_in_a_config_map_and_its_extenders() -> None:
     inside = {**POLICY, "extenders": [EXTENDER, {**EXTENDER, "httpTimeout": 90_000_000_000}]}
-    document = {
-        "kind": "ConfigMap",
-        "apiVersion": "v1",
-        "metadata": {"name": "p"},
-        "data": {"policy.cfg": json.dumps(inside)},
-    }
+    document = make_object("v1/ConfigMap", "p", data={"policy.cfg": json.dumps(inside)})
     migration = migrated(document)
     assert migration.document == migrated(inside).document
     assert migration.document["extenders"] == [

@@ -39,9 +39,7 @@ def workload(kind: str, **spec: Any) -> Any:
 
 
 def owned(name: str, kind: str, owner: str = "w") -> PodBuilder:
-    pod = make_pod(name).label("app", "w")
-    pod.data["metadata"]["ownerReferences"] = [{"kind": kind, "name": owner, "uid": "u", "controller": True}]
-    return pod
+    return make_pod(name).label("app", "w").owner(kind, owner, uid="u")
 
 
 @dataclass

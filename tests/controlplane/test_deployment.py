@@ -16,7 +16,7 @@ from ksched_cli.controlplane.controllers.deployment import (
     proportion,
     scaled_value,
 )
-from tests.builders import make_pod, owned
+from tests.builders import make_pod
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, started, template
 
 NEW, OLD = "app:v2", "app:v1"
@@ -137,7 +137,7 @@ def pods_of(sets: list[ReplicaSet], ready: int = 0) -> list[Pod]:
             status = "True" if number < ready else "False"
             pod = make_pod(f"{each.metadata.name}-{number}").label(app="web").on("node-1").phase("Running")
             pod.status(conditions=[{"type": "Ready", "status": status}])
-            found.append(owned(pod, "ReplicaSet", each.metadata.name).obj())
+            found.append(pod.owner("ReplicaSet", each.metadata.name).obj())
     return found
 
 
@@ -203,7 +203,7 @@ def test_reconcile_old_replica_sets(
 def test_pods_become_available_one_after_the_other() -> None:
     """The second pod was ready five seconds after the first, when the run begins."""
     stamps = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z")
-    pods = [started(owned(make_pod(name).label(app="web"), "ReplicaSet", "web").obj(), "node-1") for name in "ab"]
+    pods = [started(make_pod(name).label(app="web").owner("ReplicaSet", "web").obj(), "node-1") for name in "ab"]
     for pod, stamp in zip(pods, stamps, strict=True):
         ready = PodCondition("Ready", "True", last_transition_time=stamp)
         pod.metadata.creation_timestamp, pod.status.conditions = stamp, (ready,)

@@ -9,6 +9,7 @@ import pytest
 
 from ksched_cli.controlplane.merge import LAST_APPLIED
 from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side
+from tests.builders import make_object
 
 Fields = dict[str, Any]
 REPLICAS: Fields = {"f:spec": {"f:replicas": {}}}
@@ -84,13 +85,9 @@ def test_an_element_stays_where_another_owns_a_field_of_it() -> None:
 
 def test_a_map_at_the_top_of_an_object_goes_as_a_whole() -> None:
     own = owner("kubectl", {"f:parameters": {"f:type": {}}, "f:provisioner": {}}, "Apply")
-    live = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "fast", "managedFields": [own]},
-        "provisioner": "a",
-        "parameters": {"type": "ssd", "own": "x"},
-    }
+    live = make_object(
+        "StorageClass", "fast", managedFields=[own], provisioner="a", parameters={"type": "ssd", "own": "x"}
+    )
     manifest = {key: live[key] for key in ("apiVersion", "kind", "provisioner")} | {"metadata": {"name": "fast"}}
     assert "parameters" not in apply_server_side(live, manifest, force=False)
 

@@ -16,7 +16,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.work import pod_change
 from ksched_cli.sources.loaded import Loaded
-from tests.builders import make_node, make_pod, owned
+from tests.builders import make_node, make_pod
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ NOW = "2026-01-01T00:00:00Z"
 def versions(owner: str) -> list[Pod | None]:
     """No pod, and versions of one pod that share what does not differ, as a world has them."""
     volume = Volume(ephemeral=EphemeralVolumeSource())
-    first = owned(make_pod("p"), owner, "w").obj()
+    first = make_pod("p").owner(owner, "w").obj()
     first = replace(first, spec=replace(first.spec, volumes=(volume,)))
     bound = replace(first, spec=replace(first.spec, node_name="n"))
     pods = [

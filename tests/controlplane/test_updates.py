@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_object, make_pod, write_list
 from tests.lanes import sampled
 from tests.running import Ksched
 
@@ -320,12 +320,7 @@ def test_an_update_that_the_api_server_takes(live: Any, manifest: Any, tmp_path:
 
 
 def service(**spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "w", "namespace": "default"},
-        "spec": {"type": "ClusterIP", "ports": [{"port": 80}], **spec},
-    }
+    return make_object("Service", "w", {"type": "ClusterIP", "ports": [{"port": 80}], **spec}, namespace="default")
 
 
 def balanced(name: str) -> dict[str, Any]:
@@ -413,12 +408,9 @@ def storage_class(**more: Any) -> dict[str, Any]:
 
 def device_claim(**devices: Any) -> dict[str, Any]:
     exactly = {"deviceClassName": "gpu", **devices}
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "w", "namespace": "default"},
-        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}},
-    }
+    return make_object(
+        "ResourceClaim", "w", {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}, namespace="default"
+    )
 
 
 def quota(*scopes: str) -> dict[str, Any]:

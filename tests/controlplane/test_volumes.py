@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, write_list
+from tests.builders import make_node, make_object, write_list
 from tests.lanes import sampled
 from tests.running import Ksched
 
@@ -67,12 +67,7 @@ def pool(name: str, zone: str, capacity: str, of_class: str = "fast", largest: s
     }
 
 
-DRIVER = {
-    "apiVersion": "storage.k8s.io/v1",
-    "kind": "CSIDriver",
-    "metadata": {"name": "csi.example.com"},
-    "spec": {"storageCapacity": True},
-}
+DRIVER = make_object("CSIDriver", "csi.example.com", {"storageCapacity": True})
 
 
 def check(tmp_path: Path, capsys: pytest.CaptureFixture[str], cluster: list[Any], *manifests: Any) -> dict[str, Any]:
@@ -113,19 +108,11 @@ def test_the_topologies_of_the_class_hold(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize("command", sampled(["simulate", "capacity"], 2))
 def test_commands_without_a_world_provision_too(command: str, tmp_path: Path, ksched: Ksched) -> None:
     arguments = ["--from", write_list(tmp_path / "c.json", *NODES, storage_class())]
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "shared", "namespace": "default"},
-        "spec": claim_spec(),
-    }
+    claim = make_object("PersistentVolumeClaim", "shared", claim_spec(), namespace="default")
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "shared"}}]
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p", "namespace": "default"},
-        "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": volumes},
-    }
+    pod = make_object(
+        "Pod", "p", {"containers": [{"name": "c", "image": "i"}], "volumes": volumes}, namespace="default"
+    )
     assert AT_ONCE in ksched(command, *arguments, "-f", write_list(tmp_path / "m.json", claim, pod), code=0).err
     ksched(command, *arguments, "-f", write_list(tmp_path / "m.json", stateful_set()), code=0)
 
@@ -155,12 +142,7 @@ def test_a_class_without_a_provisioner_binds_volumes_that_exist(
 
 def test_a_claim_that_waits_in_the_input_stays_unbound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its provisioner has had the time to make a volume, and has not."""
-    waiting = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data-db-0", "namespace": "default"},
-        "spec": claim_spec(),
-    }
+    waiting = make_object("PersistentVolumeClaim", "data-db-0", claim_spec(), namespace="default")
     found = check(tmp_path, capsys, [storage_class(), waiting], stateful_set(1))
     assert [each["code"] for each in found["findings"]] == ["KS122"]
 
@@ -244,32 +226,18 @@ def test_two_claims_of_one_pod_share_a_pool(tmp_path: Path, capsys: pytest.Captu
 def with_claim(name: str, volumes: tuple[str, ...] = ("data",)) -> list[dict[str, Any]]:
     """A pod, and a claim of its own for each volume."""
     claims = [
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": f"{name}-{each}", "namespace": "default"},
-            "spec": claim_spec(),
-        }
-        for each in volumes
+        make_object("PersistentVolumeClaim", f"{name}-{each}", claim_spec(), namespace="default") for each in volumes
     ]
     sources = [{"name": each, "persistentVolumeClaim": {"claimName": f"{name}-{each}"}} for each in volumes]
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": sources},
-    }
+    pod = make_object(
+        "Pod", name, {"containers": [{"name": "c", "image": "i"}], "volumes": sources}, namespace="default"
+    )
     return [*claims, pod]
 
 
 def csi_node(name: str, *keys: str, driver: str = "csi.example.com") -> dict[str, Any]:
     drivers = [{"name": driver, "nodeID": name, "topologyKeys": list(keys)}]
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": name},
-        "spec": {"drivers": drivers},
-    }
+    return make_object("CSINode", name, {"drivers": drivers})
 
 
 ANYWHERE = "volumes of StorageClass fast are provisioned for their first pod: every node reaches each of them"

@@ -15,7 +15,7 @@ import pytest
 
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.simulator import Simulator
-from tests.builders import make_node, make_pod
+from tests.builders import make_configuration, make_node, make_pod
 from tests.gpu_sharing.plain import Machine, Request, Typical, schedule
 from tests.lanes import sampled
 
@@ -71,11 +71,7 @@ def configuration(
         "score": {"disabled": [{"name": "*"}], "enabled": [{"name": policy, "weight": 1000}]},
         "postFilter": {"disabled": [{"name": "*"}]},
     }
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": plugins, "pluginConfig": config}],
-    }
+    return make_configuration({"plugins": plugins, "pluginConfig": config})
 
 
 def simulated(policy: str, objects: list[dict[str, Any]], **how: Any) -> Any:

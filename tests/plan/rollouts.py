@@ -7,7 +7,7 @@ from typing import Any
 
 from ksched_cli.plan.check.results import Check
 from ksched_cli.plan.run.options import RunOptions
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_object, make_pod, write_list
 from tests.running import check
 
 OLD, NEW = "old", "new"
@@ -20,12 +20,9 @@ def template(image: str = NEW, cpu: str = "1", **spec: Any) -> dict[str, Any]:
 
 
 def workload(kind: str, made: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": "w", "uid": "u"},
-        "spec": {"selector": {"matchLabels": {"app": "w"}}, "template": made, **spec},
-    }
+    return make_object(
+        f"apps/v1/{kind}", "w", {"selector": {"matchLabels": {"app": "w"}}, "template": made, **spec}, uid="u"
+    )
 
 
 def rolling(surge: Any = None, unavailable: Any = None) -> dict[str, Any]:
@@ -34,9 +31,8 @@ def rolling(surge: Any = None, unavailable: Any = None) -> dict[str, Any]:
 
 
 def running(name: str, node: str, owner: str, kind: str, made: dict[str, Any], *, ready: bool = True) -> dict[str, Any]:
-    pod = make_pod(name).label(app="w").on(node).doc()
+    pod = make_pod(name).label(app="w").owner(kind, owner, uid=f"u-{owner}").doc()
     pod["spec"] = {**made["spec"], "nodeName": node}
-    pod["metadata"]["ownerReferences"] = [{"kind": kind, "name": owner, "uid": f"u-{owner}", "controller": True}]
     pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True" if ready else "False"}]}
     return pod
 

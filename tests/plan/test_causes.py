@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ksched_cli.plan.diff import Cause, Diff, PodChange
 from ksched_cli.plan.run.options import RunOptions
-from tests.builders import make_node, make_pod, owned, write_list
+from tests.builders import make_node, make_pod, write_list
 from tests.pod_groups import GANG, member
 from tests.running import compare
 
@@ -127,7 +127,7 @@ SOFT = "PreferNoSchedule"
         ),
         pytest.param(
             [make_node("a").allocatable(cpu="1", memory="16Gi", pods="110"), make_node("b").allocatable(cpu="2", memory="16Gi", pods="110"),
-             owned(make_pod("low").on("b").requests(cpu="2"), "ReplicaSet", "web"), make_pod("p").priority(1).spec(resources={"requests": {"cpu": "2"}})],
+             make_pod("low").on("b").requests(cpu="2").owner("ReplicaSet", "web"), make_pod("p").priority(1).spec(resources={"requests": {"cpu": "2"}})],
             "1.33", "1.34",
             ["low: preemption after p NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu",
              "p: NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu"], id="a victim of preemption",

@@ -19,7 +19,7 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
-from tests.builders import make_node, make_pod, term, write_list
+from tests.builders import make_node, make_object, make_pod, term, write_list
 from tests.harness import make_scheduler
 from tests.plan.rollouts import (
     OLD,
@@ -317,12 +317,7 @@ def test_the_sentence_about_what_stops_a_workload(
 
 def test_a_job_that_waits_for_its_own_pods_says_in_how_many_waves_it_runs(tmp_path: Path) -> None:
     """Its first pod fills the node, so that the second follows: all pods that are made come in one wave."""
-    job = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "w"},
-        "spec": {"parallelism": 2, "template": template(restartPolicy="Never")},
-    }
+    job = make_object("Job", "w", {"parallelism": 2, "template": template(restartPolicy="Never")})
     fewer = "it finishes with fewer pods at a time than parallelism allows: there is no room for all at once"
     for first, text in (([running("w-a", "n0", "w", "Job", template())], fewer), ([], "its pods run in 2 waves")):
         (found,) = checked(tmp_path, [*nodes("1"), *first], job).findings
@@ -340,13 +335,7 @@ def test_the_device_claim_that_decides(names: tuple[str, ...], code: str, path: 
     requests = [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]
     device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
     claims = [
-        {
-            "apiVersion": "resource.k8s.io/v1",
-            "kind": "ResourceClaim",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": {"devices": {"requests": requests}},
-        }
-        for name in "ab"
+        make_object("ResourceClaim", name, {"devices": {"requests": requests}}, namespace="default") for name in "ab"
     ]
     references = [{"name": f"c{at}", "resourceClaimName": name} for at, name in enumerate(names)]
     new = workload("Deployment", template(resourceClaims=references), replicas=1)
@@ -429,12 +418,7 @@ def test_a_pod_that_runs_stays_and_one_that_waits_is_placed(tmp_path: Path) -> N
 
 
 def test_a_job_that_has_pods_already_makes_the_rest(tmp_path: Path) -> None:
-    job = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "w"},
-        "spec": {"parallelism": 3, "template": template(restartPolicy="Never")},
-    }
+    job = make_object("Job", "w", {"parallelism": 3, "template": template(restartPolicy="Never")})
     (found,) = checked(tmp_path, [*nodes("2"), running("w-a", "n0", "w", "Job", template())], job).workloads
     assert (found.pods, found.running, [each.code for each in found.findings]) == (3, 3, ["KS406"])
 
@@ -450,12 +434,9 @@ def test_a_set_keeps_its_volumes(tmp_path: Path) -> None:
     """The new pod has to go to where the volume of the old one is, and there is no room there."""
     claim = {"metadata": {"name": "data"}, "spec": {**CLAIM_SPEC, "storageClassName": "local"}}
     on_n0 = {"required": {"nodeSelectorTerms": [term(("kubernetes.io/hostname", "In", ["n0"]))]}}
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": "v"},
-        "spec": {"storageClassName": "local", "nodeAffinity": on_n0, "capacity": {"storage": "1Gi"}},
-    }
+    volume = make_object(
+        "PersistentVolume", "v", {"storageClassName": "local", "nodeAffinity": on_n0, "capacity": {"storage": "1Gi"}}
+    )
     bound = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

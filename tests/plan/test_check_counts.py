@@ -13,7 +13,7 @@ from ksched_cli.plan.check.results import is_of
 from ksched_cli.report.registry import RenderOptions, view_of
 from ksched_cli.report.view.check import check_summary
 from ksched_cli.world.recorder import PodLife
-from tests.builders import make_pod, owned
+from tests.builders import make_pod
 from tests.plan.rollouts import OLD, checked, nodes, rolling, running_deployment, running_set, template, workload
 
 
@@ -48,7 +48,7 @@ def test_evictions_that_follow_from_the_manifests_are_held_against_them(tmp_path
 def test_the_eviction_of_another_pod_of_one_workload_is_held_against_the_manifests(tmp_path: Path) -> None:
     """Without the manifest the pending pod evicts web-1. The manifest fills the node of web-1, and web-2 is evicted."""
     web = [
-        owned(make_pod(f"web-{number}").requests(cpu=cpu), "ReplicaSet", "web") for number, cpu in ((1, "3"), (2, "4"))
+        make_pod(f"web-{number}").requests(cpu=cpu).owner("ReplicaSet", "web") for number, cpu in ((1, "3"), (2, "4"))
     ]
     cluster = [*nodes("4", "4"), *(each.on(f"n{at}").doc() for at, each in enumerate(web)), pending("vip", "4")]
     new = make_pod("new", "kube-system").requests(cpu="1").spec(priorityClassName="system-cluster-critical").doc()
@@ -106,7 +106,7 @@ def test_a_workload_that_is_held_back_does_not_fit(paused: tuple[str, ...], expe
 def test_waves_are_those_of_the_pods_of_the_owners() -> None:
     """The third pod waits, and the last one is of another workload."""
     made = [("a", "w", 0.0), ("b", "w", 5.0), ("c", "w", None), ("d", "w", 5.5), ("e", "other", 9.0)]
-    pods = [(owned(make_pod(name), "Job", owner).obj(), moment) for name, owner, moment in made]
+    pods = [(make_pod(name).owner("Job", owner).obj(), moment) for name, owner, moment in made]
     lives = [PodLife(pod, created=0.0, bound=moment) for pod, moment in pods]
     assert waves_of(lives, {("Job", "default", "w")}, [3.0, 7.0]) == 2
     assert waves_of(lives, {("Job", "default", "w")}, [3.0, 5.0]) == 2
@@ -114,8 +114,8 @@ def test_waves_are_those_of_the_pods_of_the_owners() -> None:
 
 
 def test_lives_by_owner_are_those_that_the_owners_control_or_are() -> None:
-    pods = [make_pod("a"), owned(make_pod("b"), "ReplicaSet", "web-1"), owned(make_pod("c"), "ReplicaSet", "web-2")]
-    pods += [owned(make_pod("d", "shop"), "ReplicaSet", "web-1"), owned(make_pod("e"), "ReplicaSet", "web-1")]
+    pods = [make_pod("a"), make_pod("b").owner("ReplicaSet", "web-1"), make_pod("c").owner("ReplicaSet", "web-2")]
+    pods += [make_pod("d", "shop").owner("ReplicaSet", "web-1"), make_pod("e").owner("ReplicaSet", "web-1")]
     lives = [PodLife(each.obj(), created=0.0) for each in pods]
     sets = [("ReplicaSet", "default", f"web-{number}") for number in (1, 2)]
     every: list[set[Identity]] = [

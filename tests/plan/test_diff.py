@@ -24,7 +24,7 @@ from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import INPUT_MAKER
 from ksched_cli.world.results import FinalPod, FinalPods
-from tests.builders import PodBuilder, make_node, make_pod, owned, write_list
+from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.running import compare, load
 
@@ -88,11 +88,11 @@ def as_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def of_set(name: str, replica_set: str = "web-1", **labels: str) -> PodBuilder:
-    return owned(make_pod(name).label(**labels).requests(cpu="1"), "ReplicaSet", replica_set)
+    return make_pod(name).label(**labels).requests(cpu="1").owner("ReplicaSet", replica_set)
 
 
 def of_daemon(name: str) -> PodBuilder:
-    return owned(make_pod(name).requests(cpu="1"), "DaemonSet", "logs")
+    return make_pod(name).requests(cpu="1").owner("DaemonSet", "logs")
 
 
 def differ(tmp_path: Path, before: list[Any], after: list[Any], **setup: Any) -> Diff:

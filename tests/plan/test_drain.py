@@ -29,7 +29,6 @@ from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.plan.drain.drain import DrainRun, find_nodes, in_turn
 from ksched_cli.plan.drain.results import DrainResult, Flags, Healthy, PodFate
 from ksched_cli.sources.loaded import Loaded
-from tests import builders
 from tests.builders import PodBuilder, loaded_of, make_node, make_pod
 from tests.harness import make_scheduler
 from tests.lanes import examples
@@ -59,7 +58,7 @@ def only(drain: DrainResult) -> PodFate:
 
 def owned(name: str, owner: str = "web", kind: str = "ReplicaSet", version: str = "apps/v1") -> PodBuilder:
     builder = make_pod(name).uid(f"uid-{name}").label(app=owner).requests(cpu="1")
-    builders.owned(builder, kind, owner, apiVersion=version, uid=f"uid-{owner}")
+    builder.owner(kind, owner, apiVersion=version, uid=f"uid-{owner}")
     if kind == "ReplicaSet":
         builder.data["metadata"]["generateName"] = f"{owner}-"
     return builder

@@ -18,7 +18,7 @@ from ksched_cli.framework.status import SUCCESS, Status, unresolvable, unschedul
 from ksched_cli.plan.explain.explain import _needed
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.simulator import Simulator
-from tests.builders import PodBuilder, make_node, make_pod, owned
+from tests.builders import PodBuilder, make_node, make_pod
 from tests.clusters import clusters
 from tests.lanes import examples
 from tests.plan.explaining import explained, why
@@ -627,7 +627,7 @@ def test_a_fix_of_a_daemon_set_pod_whose_template_lacks_the_affinity() -> None:
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
     pod = make_pod("d-1").label(app="d").requests(cpu="9").spec(affinity=affinity)
-    owned(pod, "DaemonSet", "d", apiVersion="apps/v1", uid="d")
+    pod.owner("DaemonSet", "d", apiVersion="apps/v1", uid="d")
     containers = pod.doc()["spec"]["containers"]
     template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": containers}}
     daemon_set = msgspec.convert(

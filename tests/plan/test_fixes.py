@@ -18,7 +18,7 @@ from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, Promise
 from ksched_cli.plugins.node_resources_fit.guide import lower_requests
 from ksched_cli.sources.loaded import Autoscaler
-from tests.builders import PodBuilder, make_node, make_pod, make_workload, owned
+from tests.builders import PodBuilder, make_node, make_pod, make_workload
 from tests.clusters import clusters
 from tests.lanes import examples
 from tests.plan.explaining import explained
@@ -223,7 +223,7 @@ def beside_web(replicas: int, *more: Any, pinned: bool = True, **spec: Any) -> l
     made: list[Any] = [node(f"n{number}").label("kubernetes.io/hostname", f"n{number}") for number in range(1, 4)]
     for number in range(1, replicas + 1):
         other = running(f"web-1-{number}", f"n{number}", "3500m").label(app="web").spec(**spec)
-        made.append(owned(other, "ReplicaSet", "web-1"))
+        made.append(other.owner("ReplicaSet", "web-1"))
     made += [running(f"full-{number}", f"n{number}", "3500m").priority(1) for number in range(replicas + 1, 4)]
     sets = [workload("Deployment", "web", replicas), workload("ReplicaSet", "web-1", replicas, ("Deployment", "web"))]
     waiting = pod(cpu="3500m").selector(**({"kubernetes.io/hostname": "n1"} if pinned else {}))
@@ -362,8 +362,8 @@ def test_preemption_that_would_not_help_is_no_fix() -> None:
 
 def rolling(*more: Any) -> list[Any]:
     """A rollout of a Deployment that waits: its new pod needs the place of the old one."""
-    old = owned(running("web-1-x", "n1", "3").label(app="web"), "ReplicaSet", "web-1")
-    new = owned(pod(cpu="3").label(app="web"), "ReplicaSet", "web-2")
+    old = running("web-1-x", "n1", "3").label(app="web").owner("ReplicaSet", "web-1")
+    new = pod(cpu="3").label(app="web").owner("ReplicaSet", "web-2")
     sets = [workload("ReplicaSet", f"web-{number}", 1, ("Deployment", "web"), cpu="3") for number in (1, 2)]
     sets[1].spec.template.spec.containers[0].image = "new"
     deployment = workload("Deployment", "web", 1, cpu="3")
@@ -397,10 +397,10 @@ def test_a_bare_pod_that_gets_a_toleration_keeps_its_turn() -> None:
 
 def test_its_own_replicas_and_daemons_are_left_alone() -> None:
     daemon, own = (
-        owned(running("d", "n1", "2"), "DaemonSet", "logs"),
-        owned(running("q", "n1", "2"), "ReplicaSet", "web"),
+        running("d", "n1", "2").owner("DaemonSet", "logs"),
+        running("q", "n1", "2").owner("ReplicaSet", "web"),
     )
-    items = [node("n1"), daemon, own, owned(pod(cpu="2"), "ReplicaSet", "web")]
+    items = [node("n1"), daemon, own, pod(cpu="2").owner("ReplicaSet", "web")]
     assert not any("delete" in text or "fewer" in text for text in by_text(items))
 
 
@@ -408,7 +408,7 @@ def test_what_is_changed_in_a_template_is_changed_for_all_replicas_that_wait() -
     """One more cpu is free on n1, and the replicas before it would take it if they asked for less, too."""
 
     def replica(name: str) -> PodBuilder:
-        return owned(make_pod(name).label(app="web").requests(cpu="2"), "ReplicaSet", "web")
+        return make_pod(name).label(app="web").requests(cpu="2").owner("ReplicaSet", "web")
 
     def cluster(replicas: int) -> list[Any]:
         return [node("n1"), running("r", "n1", "3"), workload("ReplicaSet", "web", replicas, cpu="2")]
@@ -490,12 +490,12 @@ def test_where_nothing_helps(items: list[Any], said: str) -> None:
 
 
 def waiting_replica(name: str) -> PodBuilder:
-    return owned(make_pod(name).requests(cpu="20"), "ReplicaSet", "web")
+    return make_pod(name).requests(cpu="20").owner("ReplicaSet", "web")
 
 
 def filled(name: str, cpu: str) -> list[Any]:
     """Pods of a DaemonSet that is not in the input: none of them can be deleted for good."""
-    return [owned(running(f"on-{name}", name, cpu), "Node", name)]
+    return [running(f"on-{name}", name, cpu).owner("Node", name)]
 
 
 def daemon_set(cpu: str, disk: str) -> Any:
@@ -577,7 +577,7 @@ def test_no_more_nodes_than_a_part_of_the_replicas_can_use() -> None:
 
 
 def test_who_finds_no_place_then_is_told() -> None:
-    other = owned(running("q", "n1", "3"), "ReplicaSet", "web")
+    other = running("q", "n1", "3").owner("ReplicaSet", "web")
     items = [node("n1"), other, workload("ReplicaSet", "web", 1, cpu="3"), pod(cpu="2"), priority_class("high", 9)]
     found = by_text(items)
     # A pod of a controller comes back: to delete it does not help, and preemption leaves it out.
@@ -601,7 +601,7 @@ def test_the_pods_of_a_job_are_made_again_with_the_job() -> None:
     """Both pods find a node after the change, and no pod of before is left."""
     job = workload("Job", "w", 0, cpu="5")
     job.spec.parallelism, job.spec.completions, job.spec.selector = 2, 2, None
-    waiting = [owned(make_pod(name).label(app="web").requests(cpu="5"), "Job", "w") for name in ("p", "q")]
+    waiting = [make_pod(name).label(app="web").requests(cpu="5").owner("Job", "w") for name in ("p", "q")]
     fix = by_text([node("n1"), node("n2"), job, *waiting])["lower the cpu request from 5 to 4"]
     assert (fix.promise, fix.lost) == (Promise(2, 2), ())
     assert [each["op"] for each in fix.changes] == ["delete", "delete", "delete", "create"]

@@ -12,7 +12,7 @@ from ksched_cli.plan.diff import Cause, DiffResult, OnNode, Tally
 from ksched_cli.plan.reasons.causes import GroupOutcome
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.changes import ReleaseRules, RuleChange
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_object, make_pod, write_list
 from tests.pod_groups import GANG, member
 from tests.running import compare
 
@@ -23,13 +23,9 @@ MIB = 1 << 20
 
 def pod_group(min_count: int | None, priority: int = 0, name: str = "g", **spec: Any) -> dict[str, Any]:
     policy: dict[str, Any] = {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
-    metadata = {"name": name, "namespace": "default"}
-    return {
-        "apiVersion": "scheduling.k8s.io/v1beta1",
-        "kind": "PodGroup",
-        "metadata": metadata,
-        "spec": {"schedulingPolicy": policy, "priority": priority, **spec},
-    }
+    return make_object(
+        "PodGroup", name, {"schedulingPolicy": policy, "priority": priority, **spec}, namespace="default"
+    )
 
 
 def nodes(*cpus: int) -> list[Any]:

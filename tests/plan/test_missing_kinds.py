@@ -12,7 +12,7 @@ from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.plan.run.coverage import MissingKinds, job_gaps, with_manifest_gaps
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
-from tests.builders import PodBuilder, loaded_of, make_node, make_pod, owned, write_list
+from tests.builders import PodBuilder, loaded_of, make_node, make_pod, write_list
 from tests.harness import make_scheduler
 from tests.package_source import PACKAGE
 
@@ -29,7 +29,7 @@ def near(kind: str) -> PodBuilder:
 
 
 def with_another_owner(pod: PodBuilder) -> PodBuilder:
-    owned(pod, "ReplicaSet", "r")
+    pod.owner("ReplicaSet", "r")
     pod.data["metadata"]["ownerReferences"].insert(0, {"kind": "StatefulSet", "name": "s", "uid": "s"})
     return pod
 
@@ -52,9 +52,9 @@ SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSched
         pytest.param("Service", make_pod().label(app="x"), True, id="labels"),
         pytest.param("Service", make_pod().label(app="x").spec(topologySpreadConstraints=SPREAD), False, id="constraints of its own"),
         pytest.param("Service", make_pod(), False, id="no labels"),
-        pytest.param("ReplicaSet", owned(make_pod().label(app="x"), "ReplicaSet", "r"), True, id="its owner"),
-        pytest.param("StatefulSet", owned(make_pod().label(app="x"), "ReplicaSet", "r"), False, id="another owner"),
-        pytest.param("ReplicaSet", owned(make_pod(), "ReplicaSet", "r"), False, id="its owner, and no labels"),
+        pytest.param("ReplicaSet", make_pod().label(app="x").owner("ReplicaSet", "r"), True, id="its owner"),
+        pytest.param("StatefulSet", make_pod().label(app="x").owner("ReplicaSet", "r"), False, id="another owner"),
+        pytest.param("ReplicaSet", make_pod().owner("ReplicaSet", "r"), False, id="its owner, and no labels"),
         pytest.param("ReplicaSet", with_another_owner(make_pod().label(app="x")), True, id="its controller after another owner"),
         pytest.param("StatefulSet", with_another_owner(make_pod().label(app="x")), False, id="an owner that is no controller"),
         pytest.param("PriorityClass", make_pod().spec(priorityClassName="high"), True, id="a priority class"),
@@ -173,6 +173,6 @@ def test_a_node_whose_kubelet_is_silent_is_named(ready: str, pod: str, nodes: li
     lost = make_node("lost").status(
         conditions=[{"type": "DiskPressure", "status": "Unknown"}, {"type": "Ready", "status": ready}]
     )
-    daemon = owned(make_pod("logs").on("lost"), "DaemonSet", "logs", apiVersion="apps/v1").doc()
+    daemon = make_pod("logs").on("lost").owner("DaemonSet", "logs", apiVersion="apps/v1").doc()
     found = Simulator.load(lost.doc(), make_node("n").doc(), make_pod("p").on(pod).doc(), daemon).simulate().coverage
     assert [text.partition(":")[0] for text in found.get("nodesNotModelled", ())] == nodes

@@ -22,13 +22,13 @@ from ksched_cli.plan.explain.pods import (
     similar_names,
 )
 from ksched_cli.plan.results.outcomes import RefusedPod
-from tests.builders import PodBuilder, loaded_of, make_node, make_pod, owned
+from tests.builders import PodBuilder, loaded_of, make_node, make_pod
 from tests.harness import make_scheduler
 
 
 def of(workload: str, name: str, namespace: str = "shop") -> PodBuilder:
     kind, _, owner = workload.partition("/")
-    return owned(make_pod(name, namespace), kind, owner)
+    return make_pod(name, namespace).owner(kind, owner)
 
 
 PODS = [

@@ -11,7 +11,7 @@ from ksched_cli.api import workloads
 from ksched_cli.api.json_patch import Operation, add, apply_patch, drop
 from ksched_cli.controlplane.store import Store
 from ksched_cli.plan.reasons.fixes.workload import PodSource, fitted, managed_by
-from tests.builders import PodBuilder, loaded_of, make_pod, make_workload, owned
+from tests.builders import PodBuilder, loaded_of, make_pod, make_workload
 
 LOWER = add("2", "spec", "containers", 0, "resources", "requests", "cpu")
 IN_TEMPLATE = {**LOWER, "path": f"/spec/template{LOWER['path']}"}
@@ -37,7 +37,7 @@ def item(kind: str, name: str = "web", owner: str = "", labels: dict[str, str] |
 
 def pods(kind: str) -> list[PodBuilder]:
     """Two pods that wait, one that runs and one that has failed."""
-    made = [owned(make_pod(name).requests(cpu="9"), kind, "web") for name in "abcd"]
+    made = [make_pod(name).requests(cpu="9").owner(kind, "web") for name in "abcd"]
     return [made[0], made[1].on("n"), made[2].phase("Failed"), made[3]]
 
 
@@ -109,7 +109,7 @@ JOB = item("Job", owner="CronJob/night", labels=UID_LABELS, backoffLimit=2)
 
 
 def job_pods(*more: PodBuilder) -> list[Any]:
-    waiting = [owned(make_pod(name).requests(cpu="9"), "Job", "web") for name in "ad"]
+    waiting = [make_pod(name).requests(cpu="9").owner("Job", "web") for name in "ad"]
     return [each.obj() for each in (*waiting, *more)]
 
 
@@ -143,8 +143,8 @@ def test_a_job_is_deleted_and_created_again_and_its_cron_job_is_patched() -> Non
     ("items", "why"),
     [
         pytest.param([], "the input does not have Job web, so no change of its template was tried", id="not there"),
-        pytest.param([item("Job"), *job_pods(owned(make_pod("r").on("n"), "Job", "web"))], "the template of Job web cannot be changed, and 1 of its pods have run", id="a pod runs"),
-        pytest.param([item("Job"), *job_pods(owned(make_pod("r").phase("Failed"), "Job", "web"))], "the template of Job web cannot be changed, and 1 of its pods have run", id="a pod has failed"),
+        pytest.param([item("Job"), *job_pods(make_pod("r").on("n").owner("Job", "web"))], "the template of Job web cannot be changed, and 1 of its pods have run", id="a pod runs"),
+        pytest.param([item("Job"), *job_pods(make_pod("r").phase("Failed").owner("Job", "web"))], "the template of Job web cannot be changed, and 1 of its pods have run", id="a pod has failed"),
     ],
 )  # fmt: skip
 def test_a_job_that_cannot_be_changed(items: list[Any], why: str) -> None:

@@ -17,7 +17,7 @@ from ksched_cli.plan.reasons.fixes.propose import FixSituation, Occupants, Rejec
 from ksched_cli.plan.reasons.fixes.values import FixChange
 from ksched_cli.plan.reasons.typos import Typo
 from ksched_cli.sources.loaded import Autoscaler
-from tests.builders import NodeBuilder, PodBuilder, loaded_of, make_node, make_pod, make_workload, owned
+from tests.builders import NodeBuilder, PodBuilder, loaded_of, make_node, make_pod, make_workload
 from tests.plan.explaining import explained
 
 Held = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
@@ -145,7 +145,7 @@ def workload(kind: type[Any], name: str, replicas: int | None, above: str = "") 
 
 def removed(other: PodBuilder, *items: Any, autoscaled: str = "") -> FixChange | None:
     """The change that removes the other pod from its node for pod p of priority 5."""
-    waiting = owned(make_pod("p").priority(5), "ReplicaSet", "own").obj()
+    waiting = make_pod("p").priority(5).owner("ReplicaSet", "own").obj()
     loaded = loaded_of(workload(ReplicaSet, "own", 3), *items, other.obj(), waiting)
     if autoscaled:
         loaded.autoscalers.append(Autoscaler("h", "default", "Deployment", autoscaled, 1, 9))
@@ -153,7 +153,7 @@ def removed(other: PodBuilder, *items: Any, autoscaled: str = "") -> FixChange |
 
 
 def of_web(name: str = "other") -> PodBuilder:
-    return owned(make_pod(name).on("n"), "ReplicaSet", "web")
+    return make_pod(name).on("n").owner("ReplicaSet", "web")
 
 
 SET, DEPLOYMENT = workload(ReplicaSet, "web", 3, "front"), workload(Deployment, "front", 4)
@@ -172,9 +172,9 @@ SET, DEPLOYMENT = workload(ReplicaSet, "web", 3, "front"), workload(Deployment, 
         pytest.param(of_web(), [workload(ReplicaSet, "web", 1)], "", id="the only replica"),
         pytest.param(of_web(), [workload(ReplicaSet, "web", None)], "", id="one replica by default"),
         pytest.param(of_web(), [], "", id="its set is not there"),
-        pytest.param(owned(make_pod("other").on("n"), "ReplicaSet", "own"), [], "", id="of the same set"),
-        pytest.param(owned(make_pod("other").on("n"), "StatefulSet", "db"), [], "", id="of a StatefulSet"),
-        pytest.param(owned(make_pod("other").on("n"), "DaemonSet", "logs"), [], "", id="of a DaemonSet"),
+        pytest.param(make_pod("other").on("n").owner("ReplicaSet", "own"), [], "", id="of the same set"),
+        pytest.param(make_pod("other").on("n").owner("StatefulSet", "db"), [], "", id="of a StatefulSet"),
+        pytest.param(make_pod("other").on("n").owner("DaemonSet", "logs"), [], "", id="of a DaemonSet"),
         pytest.param(of_web().spec(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]), [SET, DEPLOYMENT], "", id="with data"),
     ],
 )  # fmt: skip
@@ -284,5 +284,5 @@ def test_what_is_thought_of(items: list[Any], texts: dict[str, float]) -> None:
 
 
 def test_a_pod_of_a_daemon_set_gets_no_node_more() -> None:
-    pods = [make_pod("p").requests(cpu="3"), owned(make_pod("p").requests(cpu="3"), "DaemonSet", "d")]
+    pods = [make_pod("p").requests(cpu="3"), make_pod("p").requests(cpu="3").owner("DaemonSet", "d")]
     assert [any("more node" in text for text in proposed(*FULL, pod)) for pod in pods] == [True, False]

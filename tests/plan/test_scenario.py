@@ -13,13 +13,13 @@ from ksched_cli.errors import ExpectationFailed, InputError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.scenario import CheckedExpectation, ScenarioRun
 from ksched_cli.simulator import Simulator
-from tests.builders import PodBuilder, make_node, make_pod, owned, write_list
+from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.running import load
 
 
 def of_set(name: str, cpu: str = "1", **labels: str) -> PodBuilder:
     """A pod of ReplicaSet `web`."""
-    return owned(make_pod(name).label(app="web", **labels).requests(cpu=cpu), "ReplicaSet", "web")
+    return make_pod(name).label(app="web", **labels).requests(cpu=cpu).owner("ReplicaSet", "web")
 
 
 def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioRun:

@@ -16,7 +16,7 @@ from ksched_cli.framework.interfaces import PermitPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.releases.minors import release
 from ksched_cli.world.results import FinalPods, Limits, WorldResult
-from tests.builders import make_node, make_pod, owned
+from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.harness import TimedEvent, make_scheduler, settle
 from tests.plugins.lib.devices.resources import allocated, exactly, make_claim, make_class, make_slice
@@ -29,7 +29,7 @@ def node(name: str = "n1", cpu: str = "2", pods: int = 10) -> Any:
 def running(name: str, on: str = "n1", cpu: str = "1", kind: str = "", grace: int | None = None) -> Any:
     builder = make_pod(name).uid(f"uid-{name}").requests(cpu=cpu).on(on).priority(1)
     if kind:
-        owned(builder, kind, "owner", uid="owner")
+        builder.owner(kind, "owner", uid="owner")
     return builder.spec(terminationGracePeriodSeconds=grace).obj()
 
 

@@ -211,11 +211,7 @@ def convert(kind: Any, name: str, **spec: Any) -> Any:
 
 
 def owned(kind: str, version: str) -> Any:
-    pod = make_pod("new").label(app="web")
-    pod.data["metadata"]["ownerReferences"] = [
-        {"apiVersion": version, "kind": kind, "name": "owner", "controller": True}
-    ]
-    return pod.obj()
+    return make_pod("new").label(app="web").owner(kind, "owner", apiVersion=version).obj()
 
 
 @pytest.mark.parametrize(

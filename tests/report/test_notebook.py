@@ -15,7 +15,7 @@ from ksched_cli.plan.overview import ClusterOverview
 from ksched_cli.report.registry import NotebookDisplay, RenderOptions, view_of
 from ksched_cli.report.sinks.terminal import write_view
 from ksched_cli.simulator import RunOptions
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_object, make_pod
 from tests.cli.transcripts import DEMO, FLEET, ROOT
 from tests.lanes import sampled
 
@@ -112,12 +112,7 @@ def test_a_scenario_has_its_timeline_in_a_notebook() -> None:
 
 
 def test_markup_of_a_cluster_is_text_in_a_notebook() -> None:
-    node = {
-        "kind": "Node",
-        "apiVersion": "v1",
-        "metadata": {"name": "n"},
-        "status": {"allocatable": {"cpu": "1", "pods": "9"}},
-    }
+    node = make_object("Node", "n", status={"allocatable": {"cpu": "1", "pods": "9"}})
     name = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
     container = {"name": "c", "image": name, "resources": {"requests": {"cpu": "2"}}}
     pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": {"containers": [container]}}

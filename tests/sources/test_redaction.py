@@ -23,7 +23,7 @@ from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.redaction.unread import without_unread
 from ksched_cli.sources.redaction.walk import Role, only_compare_strings, with_literals
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_configuration, make_node, make_object, make_pod, write_list
 from tests.clusters import clusters
 from tests.lanes import examples, sampled
 from tests.running import Ksched, prepare
@@ -131,11 +131,7 @@ def write(tmp_path: Path) -> str:
     items = [
         node,
         POD,
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "payroll-scratch", "namespace": "finance"},
-        },
+        make_object("PersistentVolumeClaim", "payroll-scratch", namespace="finance"),
     ]
     path = tmp_path / "cluster.yaml"
     path.write_text(yaml.safe_dump_all([*items, make_pod("batch", "finance").doc()]))
@@ -230,36 +226,32 @@ def test_random_clusters_keep_their_placements(
     check_same_placements(written_cluster(tmp_path, *items), str(config) if configured else None, tmp_path)
 
 
-CONFIG: dict[str, Any] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "clientConnection": {"kubeconfig": "/home/carol/.kube/config"},
-    "profiles": [
-        {
-            "schedulerName": "default-scheduler",
-            "pluginConfig": [
-                {
-                    "name": "NodeAffinity",
-                    "args": {
-                        "addedAffinity": {
-                            "requiredDuringSchedulingIgnoredDuringExecution": {
-                                "nodeSelectorTerms": [
-                                    {"matchExpressions": [{"key": "disk", "operator": "NotIn", "values": ["a"]}]},
-                                    {"matchExpressions": [{"key": "gen", "operator": "In", "values": ["secret", "b"]}]},
-                                ]
-                            }
+CONFIG: dict[str, Any] = make_configuration(
+    {
+        "schedulerName": "default-scheduler",
+        "pluginConfig": [
+            {
+                "name": "NodeAffinity",
+                "args": {
+                    "addedAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [
+                                {"matchExpressions": [{"key": "disk", "operator": "NotIn", "values": ["a"]}]},
+                                {"matchExpressions": [{"key": "gen", "operator": "In", "values": ["secret", "b"]}]},
+                            ]
                         }
-                    },
+                    }
                 },
-                {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 3}},
-                {"name": "OfACompany", "args": {"secret": "secret"}},
-            ],
-        }
-    ],
-    "extenders": [
+            },
+            {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 3}},
+            {"name": "OfACompany", "args": {"secret": "secret"}},
+        ],
+    },
+    clientConnection={"kubeconfig": "/home/carol/.kube/config"},
+    extenders=[
         {"urlPrefix": "https://carol:pw@quota.corp:8888", "filterVerb": "filter", "tlsConfig": {"insecure": True}}
     ],
-}
+)
 
 
 def test_the_configuration_is_redacted_with_the_same_pseudonyms(
@@ -322,21 +314,11 @@ def test_a_policy_is_not_redacted(tmp_path: Path, ksched: Ksched) -> None:
 def slice_of(model: str) -> dict[str, Any]:
     device = {"name": "gpu-0", "attributes": {"model": {"string": model}, "firmware": {"version": "1.2.3"}}}
     spec = {"driver": "gpu.corp.example", "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1}}
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceSlice",
-        "metadata": {"name": "slice"},
-        "spec": {**spec, "nodeName": "n", "devices": [device]},
-    }
+    return make_object("ResourceSlice", "slice", {**spec, "nodeName": "n", "devices": [device]})
 
 
 def class_of(expression: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "DeviceClass",
-        "metadata": {"name": "gpu"},
-        "spec": {"selectors": [{"cel": {"expression": expression}}]},
-    }
+    return make_object("DeviceClass", "gpu", {"selectors": [{"cel": {"expression": expression}}]})
 
 
 MODEL = 'device.attributes["gpu.corp.example"].model'
@@ -419,11 +401,7 @@ def device_cluster(wanted: dict[str, str]) -> list[dict[str, Any]]:
         for key, text in wanted.items()
     ]
     spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "selectors": selected}}]}}
-    claim = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "c", "namespace": "default"},
-    }
+    claim = make_object("ResourceClaim", "c", namespace="default")
     pod = make_pod("p").spec(resourceClaims=[{"name": "g", "resourceClaimName": "c"}]).doc()
     driver = class_of("device.driver == 'gpu.corp.example'")
     return [make_node("n").allocatable(cpu="4", pods=9).doc(), slices, driver, {**claim, "spec": spec}, pod]
@@ -468,12 +446,9 @@ def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
         }
     }
     counted = {"count/pods": "9", "cpu": "1", "count/deployments.apps": "5", "count/ingresses.networking.k8s.io": "2"}
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "q", "namespace": "default"},
-        "spec": {"hard": {"count/secrets.corp.example": "3", **counted}},
-    }
+    quota = make_object(
+        "ResourceQuota", "q", {"hard": {"count/secrets.corp.example": "3", **counted}}, namespace="default"
+    )
     widget = {"apiVersion": "corp.example/v1", "kind": "SecretSet", "metadata": {"name": "s"}}
     # No object names this kind.
     other = {"apiVersion": "secret.example/v1", "kind": "SecretGauge", "metadata": {"name": "g"}}

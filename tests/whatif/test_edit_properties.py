@@ -20,7 +20,7 @@ from ksched_cli.whatif.edits.workloads import Delete, Scale
 from tests.builders import loaded_of, make_node, make_pod
 from tests.lanes import examples
 from tests.whatif.changing import attempted
-from tests.whatif.test_edits import owned, workload
+from tests.whatif.test_edits import workload
 
 NODES = ("a", "b", "c")
 KINDS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job", "")
@@ -52,7 +52,7 @@ def clusters(draw: st.DrawFn) -> Loaded:
         kind = draw(st.sampled_from(KINDS))
         pod = make_pod(f"p-{number}").label(app="web").on(draw(st.sampled_from([*NODES, ""])))
         if kind:
-            pod = owned(pod, kind, {"ReplicaSet": "web", "DaemonSet": "log"}.get(kind, "other"))
+            pod = pod.owner(kind, {"ReplicaSet": "web", "DaemonSet": "log"}.get(kind, "other"))
         if draw(st.booleans()) and draw(st.booleans()):
             pod = pod.terminating()
         items.append(pod.obj())

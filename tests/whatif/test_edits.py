@@ -18,7 +18,7 @@ from ksched_cli.whatif.changes import ChangedCluster
 from ksched_cli.whatif.edits.lib.edit import Edit, parse_edits
 from ksched_cli.whatif.edits.node_fields import Cordon
 from ksched_cli.whatif.edits.nodes import AddNode
-from tests.builders import loaded_of, make_node, make_pod, owned
+from tests.builders import loaded_of, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 
 KIND_NAMED = {kind.__name__: kind for kind in KINDS.values()}
@@ -214,15 +214,15 @@ def pods_of_every_sort(node: str = "n") -> list[Pod]:
         "ephemeral": {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "1Gi"}}}}},
     }
     return [
-        owned(make_pod("web-1"), "ReplicaSet", "web").on(node).spec(volumes=[claim]).obj(),
-        owned(make_pod("db-0"), "StatefulSet", "db").on(node).obj(),
-        owned(make_pod("job-x"), "Job", "job").on(node).obj(),
-        owned(make_pod("log-x"), "DaemonSet", "log").on(node).obj(),
-        owned(make_pod("kube-proxy"), "Node", node).on(node).obj(),
+        make_pod("web-1").owner("ReplicaSet", "web").on(node).spec(volumes=[claim]).obj(),
+        make_pod("db-0").owner("StatefulSet", "db").on(node).obj(),
+        make_pod("job-x").owner("Job", "job").on(node).obj(),
+        make_pod("log-x").owner("DaemonSet", "log").on(node).obj(),
+        make_pod("kube-proxy").owner("Node", node).on(node).obj(),
         make_pod("bare").on(node).obj(),
-        owned(make_pod("done"), "Job", "job").on(node).phase("Succeeded").obj(),
-        owned(make_pod("leaving"), "ReplicaSet", "web").on(node).terminating().obj(),
-        owned(make_pod("elsewhere"), "ReplicaSet", "web").on("m").obj(),
+        make_pod("done").owner("Job", "job").on(node).phase("Succeeded").obj(),
+        make_pod("leaving").owner("ReplicaSet", "web").on(node).terminating().obj(),
+        make_pod("elsewhere").owner("ReplicaSet", "web").on("m").obj(),
     ]  # fmt: skip
 
 
@@ -291,7 +291,7 @@ def test_a_removed_node_takes_what_belongs_to_it_along() -> None:
 def test_a_no_execute_taint_evicts_those_that_do_not_tolerate_it_for_ever(
     toleration: dict[str, Any], stays: bool
 ) -> None:
-    pod = owned(make_pod("p"), "ReplicaSet", "rs").on("n").spec(tolerations=[toleration]).obj()
+    pod = make_pod("p").owner("ReplicaSet", "rs").on("n").spec(tolerations=[toleration]).obj()
     done = edited(loaded_of(make_node("n").obj(), pod), "taint n=x:NoExecute")
     assert (where(done) == {"p": "n"}) is stays
     assert len(where(done)) == 1
@@ -300,7 +300,7 @@ def test_a_no_execute_taint_evicts_those_that_do_not_tolerate_it_for_ever(
 def test_an_evicted_pods_devices_are_free() -> None:
     uses = [{"name": name, "resourceClaimName": name} for name in ("alone", "shared")]
     pods = [
-        owned(make_pod(name), "ReplicaSet", "rs").on("n").uid(name).spec(resourceClaims=uses).obj()
+        make_pod(name).owner("ReplicaSet", "rs").on("n").uid(name).spec(resourceClaims=uses).obj()
         for name in ("a", "b")
     ]
     used = [{"resource": "pods", "name": name, "uid": name} for name in ("a", "b")]
@@ -314,7 +314,7 @@ def test_an_evicted_pods_devices_are_free() -> None:
 
 
 def test_new_pods_are_younger_than_all_others() -> None:
-    pods = [owned(make_pod("p"), "ReplicaSet", "rs").on("n"), make_pod("q").created("2026-01-02T00:00:00Z")]
+    pods = [make_pod("p").owner("ReplicaSet", "rs").on("n"), make_pod("q").created("2026-01-02T00:00:00Z")]
     done = edited(
         loaded_of(make_node("n").obj(), *(pod.created("2026-01-02T00:00:00Z").obj() for pod in pods)), "drain n"
     )
@@ -327,10 +327,10 @@ def test_new_pods_are_younger_than_all_others() -> None:
 
 def test_daemon_sets_run_on_new_nodes() -> None:
     log = workload("DaemonSet", "log")
-    running = owned(make_pod("log-x").label(app="log"), "DaemonSet", "log").on("n").obj()
+    running = make_pod("log-x").label(app="log").owner("DaemonSet", "log").on("n").obj()
     # A copy needs no admission: the class may be missing.
     copied = make_pod("net-x").spec(priorityClassName="gone").priority(5)
-    only_pods = owned(copied, "DaemonSet", "net").on("n").obj()
+    only_pods = copied.owner("DaemonSet", "net").on("n").obj()
     done = edited(loaded_of(make_node("n").obj(), log, running, only_pods), "clone-node n", "add-node cpu=1")
     new = [pod for pod in done.loaded.of(Pod) if not pod.spec.node_name]
     bound = sorted((pod.metadata.name.split("-")[0], _bound_to(pod)) for pod in new)
@@ -366,7 +366,7 @@ def test_a_label_can_take_a_daemon_pod_away() -> None:
     log: DaemonSet = workload("DaemonSet", "log")
     assert log.spec.template is not None
     log.spec.template.spec.node_selector = {"disk": "ssd"}
-    running = owned(make_pod("log-x").label(app="log"), "DaemonSet", "log").on("n").obj()
+    running = make_pod("log-x").label(app="log").owner("DaemonSet", "log").on("n").obj()
     cluster = loaded_of(make_node("n").label(disk="ssd").obj(), log, running)
     assert where(edited(cluster, "label n=disk=hdd")) == {}
     assert where(edited(cluster, "taint n=a:NoSchedule")) == {"log-x": "n"}
@@ -384,7 +384,7 @@ def test_a_name_without_a_namespace_is_looked_for_in_kubectls_first() -> None:
 def replicas(name: str, count: int, **of: str) -> list[Pod]:
     kind = of.get("kind", "ReplicaSet")
     return [
-        owned(make_pod(f"{name}-{index}").label(app=name), kind, of.get("owner", name)).on("n").obj()
+        make_pod(f"{name}-{index}").label(app=name).owner(kind, of.get("owner", name)).on("n").obj()
         for index in range(count)
     ]
 

@@ -18,11 +18,8 @@ from tests.whatif.test_manifests import applied, deployment, workload
 
 
 def owned(name: str, owner: str, kind: str = "ReplicaSet", *, hash: str = "abc", namespace: str = "default") -> Any:
-    version = "apps/v1"
-    reference = {"apiVersion": version, "kind": kind, "name": owner, "uid": f"uid-{owner}", "controller": True}
-    pod = make_pod(name, namespace=namespace).label("app", "w").label("pod-template-hash", hash).on("n").doc()
-    pod["metadata"]["ownerReferences"] = [reference]
-    return pod
+    pod = make_pod(name, namespace=namespace).label("app", "w").label("pod-template-hash", hash).on("n")
+    return pod.owner(kind, owner, apiVersion="apps/v1", uid=f"uid-{owner}").doc()
 
 
 NOT_ITS = {

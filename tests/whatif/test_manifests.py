@@ -23,7 +23,7 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.whatif.manifests import apply_manifests
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_object, make_pod
 from tests.cli.inputs import autoscaler
 from tests.running import prepare
 from tests.whatif.changing import with_manifests
@@ -108,17 +108,10 @@ def test_kubectl_apply_generates_no_name(tmp_path: Path) -> None:
 
 
 def test_claims_are_made_and_those_that_are_there_are_kept(tmp_path: Path) -> None:
-    there = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data-db-0", "namespace": "default"},
-        "spec": {"volumeName": "pv", "storageClassName": "old"},
-    }
-    fast = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
-    }
+    there = make_object(
+        "PersistentVolumeClaim", "data-db-0", {"volumeName": "pv", "storageClassName": "old"}, namespace="default"
+    )
+    fast = make_object("StorageClass", "fast", annotations={"storageclass.kubernetes.io/is-default-class": "true"})
     scratch = {
         "name": "scratch",
         "ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": CLAIM_SPEC}},
@@ -164,12 +157,7 @@ def test_resource_claims_from_templates(tmp_path: Path) -> None:
 
 
 def test_a_refused_pod_is_not_in_the_cluster(tmp_path: Path) -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "few"},
-        "spec": {"hard": {"pods": "2"}},
-    }
+    quota = make_object("ResourceQuota", "few", {"hard": {"pods": "2"}})
     loaded, refused = applied(tmp_path, [NODE, quota], deployment(replicas=3))
     assert (len(pods(loaded)), len(refused)) == (2, 1)
 
@@ -278,13 +266,7 @@ def test_all_mistakes_at_once_with_their_lines(tmp_path: Path) -> None:
 
 
 def priority(name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": 5,
-        "globalDefault": True,
-    }
+    return make_object("PriorityClass", name, value=5, globalDefault=True)
 
 
 def test_what_the_api_server_refuses_of_several_objects(tmp_path: Path) -> None:
@@ -373,9 +355,7 @@ def test_a_pod_template_is_kept_with_its_pod(tmp_path: Path) -> None:
 
 
 def pod_of(kind: str, owner: str) -> dict[str, Any]:
-    pod = make_pod("w-0").label("app", "w").label("pod-template-hash", "1").on("n").doc()
-    pod["metadata"]["ownerReferences"] = [{"kind": kind, "name": owner, "uid": "u", "controller": True}]
-    return pod
+    return make_pod("w-0").label("app", "w").label("pod-template-hash", "1").on("n").owner(kind, owner, uid="u").doc()
 
 
 OTHER_IMAGE: dict[str, Any] = {**TEMPLATE, "spec": {"containers": [{"name": "c", "image": "j"}]}}
@@ -484,19 +464,9 @@ def test_what_of_admission_is_not_modelled(tmp_path: Path) -> None:
 
 
 def test_claims_that_a_provisioner_would_fill_at_once(tmp_path: Path) -> None:
-    fast = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "fast"},
-        "provisioner": "csi.example.com",
-    }
+    fast = make_object("StorageClass", "fast", provisioner="csi.example.com")
     claims = [
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name},
-            "spec": {**CLAIM_SPEC, "storageClassName": of},
-        }
+        make_object("PersistentVolumeClaim", name, {**CLAIM_SPEC, "storageClassName": of})
         for name, of in (("a", "fast"), ("b", "fast"), ("c", "other"))
     ]
     loaded, _ = applied(tmp_path, [NODE, fast], *claims)
@@ -512,12 +482,7 @@ def test_a_snapshot_of_the_cluster_gives_the_same(tmp_path: Path) -> None:
     space = namespace("default")
     space["metadata"]["annotations"] = {"scheduler.alpha.kubernetes.io/node-selector": "pool=a"}
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
-    limits = {
-        "apiVersion": "v1",
-        "kind": "LimitRange",
-        "metadata": {"name": "l"},
-        "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "1500m"}}]},
-    }
+    limits = make_object("LimitRange", "l", {"limits": [{"type": "Container", "defaultRequest": {"cpu": "1500m"}}]})
     nodes = [make_node("a").label("pool", "a").doc(), make_node("b").doc()]
     cluster = write(tmp_path / "cluster.json", *nodes, space, quota, limits)
     snapshot = str(tmp_path / "cluster.ksched")

@@ -13,7 +13,7 @@ from ksched_cli.controlplane.store import top_owner
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.targets import pods_meant, reference
-from tests.builders import loaded_of, make_pod, make_workload, owned
+from tests.builders import loaded_of, make_pod, make_workload
 
 
 def made(kind: type[Any], name: str, namespace: str, **metadata: Any) -> Any:
@@ -26,7 +26,7 @@ def space(name: str) -> Namespace:
 
 
 def hashed(name: str, namespace: str, owner: str, digest: str) -> Any:
-    return owned(make_pod(name, namespace), "ReplicaSet", owner).label("pod-template-hash", digest).obj()
+    return make_pod(name, namespace).owner("ReplicaSet", owner).label("pod-template-hash", digest).obj()
 
 
 BY_SHOP = {"ownerReferences": [{"kind": "Deployment", "name": "shop", "controller": True}]}
@@ -44,7 +44,7 @@ def cluster() -> Loaded:
         hashed("web-7-x", "a", "web-7", "7"),
         hashed("web-8-x", "a", "web-8", "7"),
         hashed("web-7-y", "b", "web-7", "7"),
-        owned(make_pod("own-7-z", "b"), "StatefulSet", "own-7").label("pod-template-hash", "7").obj(),
+        make_pod("own-7-z", "b").owner("StatefulSet", "own-7").label("pod-template-hash", "7").obj(),
         make_pod("alone", "b").obj(),
     )
 

@@ -19,7 +19,7 @@ from ksched_cli.releases.minors import RELEASES
 from ksched_cli.whatif.edits.lib.apply import apply_edits
 from ksched_cli.whatif.edits.node_fields import TaintNode
 from ksched_cli.world.results import Limits
-from tests.builders import make_node, make_pod, owned, write_list
+from tests.builders import make_node, make_pod, write_list
 from tests.controlplane.harness import make
 from tests.harness import TimedEvent, make_scheduler, settle
 from tests.lanes import sampled
@@ -40,7 +40,7 @@ CORDONED = {"rollout-statefulset-13": "node-4", "rollout-statefulset-14": "node-
 def tolerating(name: str, seconds: int) -> Any:
     toleration = {"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
     pod = make_pod(name).uid(name).on("n1").phase("Running").spec(tolerations=[toleration])
-    return owned(pod.spec(terminationGracePeriodSeconds=1), "ReplicaSet", name, uid=name).obj()
+    return pod.spec(terminationGracePeriodSeconds=1).owner("ReplicaSet", name, uid=name).obj()
 
 
 def urgent(name: str) -> dict[str, Any]:

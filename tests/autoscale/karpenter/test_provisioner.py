@@ -14,7 +14,7 @@ from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget
 from ksched_cli.autoscale.instance_types.catalog import InstanceType
 from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
 from ksched_cli.autoscale.karpenter.provisioner import Options, provision
-from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, owned, term
+from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, term
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 NODEPOOL, TYPE_LABEL = "karpenter.sh/nodepool", "node.kubernetes.io/instance-type"
@@ -245,13 +245,13 @@ def agent(cpu: str = "2") -> Any:
     }
 
 
-AGENT = owned(make_pod("agent-n").requests(cpu="2").on("n"), "DaemonSet", "agent", uid="ds", apiVersion="apps/v1")
+AGENT = make_pod("agent-n").requests(cpu="2").on("n").owner("DaemonSet", "agent", uid="ds", apiVersion="apps/v1")
 
 
 def agent_elsewhere(name: str, cpu: str, created: str = "2026-01-01T00:00:00Z", **reference: str) -> PodBuilder:
     """The agent's pod on another node."""
     pod = make_pod(name).requests(cpu=cpu).created(created).on("elsewhere")
-    return owned(pod, "DaemonSet", "agent", apiVersion="apps/v1", **reference)
+    return pod.owner("DaemonSet", "agent", apiVersion="apps/v1", **reference)
 
 
 def with_claim(daemon_set: Any) -> Any:
@@ -644,19 +644,19 @@ GOING = going(node("going", "general").status(conditions=[]))
     ("pod", "moves"),
     [
         pytest.param(make_pod("p"), True, id="a pod"),
-        pytest.param(owned(make_pod("p"), "ReplicaSet", "rs", apiVersion="apps/v1"), True, id="of a ReplicaSet"),
+        pytest.param(make_pod("p").owner("ReplicaSet", "rs", apiVersion="apps/v1"), True, id="of a ReplicaSet"),
         pytest.param(make_pod("p").terminating(), False, id="a pod that is being deleted"),
         pytest.param(
-            owned(make_pod("p").terminating(), "StatefulSet", "db", apiVersion="apps/v1"),
+            make_pod("p").terminating().owner("StatefulSet", "db", apiVersion="apps/v1"),
             True,
             id="of a StatefulSet, which makes it again",
         ),
         pytest.param(make_pod("p").phase("Succeeded"), False, id="a pod that has finished"),
         pytest.param(
-            owned(make_pod("p").phase("Failed"), "StatefulSet", "db", apiVersion="apps/v1"), False, id="failed"
+            make_pod("p").phase("Failed").owner("StatefulSet", "db", apiVersion="apps/v1"), False, id="failed"
         ),
-        pytest.param(owned(make_pod("p"), "DaemonSet", "agent", apiVersion="apps/v1"), False, id="of a DaemonSet"),
-        pytest.param(owned(make_pod("p"), "Node", "going", apiVersion="v1"), False, id="of the kubelet"),
+        pytest.param(make_pod("p").owner("DaemonSet", "agent", apiVersion="apps/v1"), False, id="of a DaemonSet"),
+        pytest.param(make_pod("p").owner("Node", "going", apiVersion="v1"), False, id="of the kubelet"),
         pytest.param(make_pod("p").annotate(**{"karpenter.sh/do-not-disrupt": "true"}), False, id="a protected pod"),
         pytest.param(make_pod("p").label("app", "guarded"), False, id="a pod that no budget lets go"),
     ],

@@ -16,7 +16,7 @@ from ksched_cli.api.selectors import selector_from_map
 from ksched_cli.engine.decision import Decision, ScoreTable
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.releases.minors import release
-from tests.builders import make_node, make_pod, term
+from tests.builders import make_configuration, make_node, make_pod, term
 from tests.clusters import IMAGES, LABEL_VALUES, ZONES, nodes, pods
 from tests.config.test_load import load
 from tests.engine.answers.test_answers import near
@@ -26,13 +26,9 @@ from tests.lanes import examples
 
 COUNT = 14
 MOST_ALLOCATED = load(
-    {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}]}
-        ],
-    }
+    make_configuration(
+        {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}]}
+    )
 )
 
 
@@ -199,22 +195,15 @@ ONE_CHANGES_ALL = [
     ),
 ]
 DOUBLE_FIT = load(
-    {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {
-                "plugins": {
-                    "multiPoint": {
-                        "enabled": [
-                            {"name": "NodeResourcesFit", "weight": 2},
-                            {"name": "NodeAffinity", "weight": 1},
-                        ]
-                    }
+    make_configuration(
+        {
+            "plugins": {
+                "multiPoint": {
+                    "enabled": [{"name": "NodeResourcesFit", "weight": 2}, {"name": "NodeAffinity", "weight": 1}]
                 }
             }
-        ],
-    }
+        }
+    )
 )
 
 

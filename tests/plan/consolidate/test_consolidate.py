@@ -51,15 +51,12 @@ def node(name: str, cpu: str = "4", kind: str = "small", **labels: str) -> dict[
 
 def workload(name: str, on: Sequence[str], cpu: str = "1", **spec: Any) -> list[dict[str, Any]]:
     """A ReplicaSet with one pod on each of these nodes, which may repeat."""
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": f"uid-{name}", "controller": True}
     metadata = {"namespace": "default", "uid": f"uid-{name}"}
     made = [make_workload("ReplicaSet", name, requests={"cpu": cpu}, pod=spec, metadata=metadata, replicas=len(on))]
     for number, where in enumerate(on):
         builder = make_pod(f"{name}-{number}").label(app=name).requests(cpu=cpu).on(where).phase("Running").spec(**spec)
-        builder.status(conditions=[{"type": "Ready", "status": "True"}])
-        pod = builder.doc()
-        pod["metadata"]["ownerReferences"] = [owner]
-        made.append(pod)
+        builder.owner("ReplicaSet", name, apiVersion="apps/v1", uid=f"uid-{name}")
+        made.append(builder.status(conditions=[{"type": "Ready", "status": "True"}]).doc())
     return made
 
 
@@ -260,11 +257,9 @@ def daemons(on: Sequence[str], cpu: str) -> list[dict[str, Any]]:
     """A DaemonSet with its pod on each of these nodes."""
     metadata = {"namespace": "default", "uid": "uid-agent"}
     made = [make_workload("DaemonSet", "agent", requests={"cpu": cpu}, metadata=metadata)]
-    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "uid-agent", "controller": True}
     for where in on:
-        pod = make_pod(f"agent-{where}").label(app="agent").requests(cpu=cpu).on(where).phase("Running").doc()
-        pod["metadata"]["ownerReferences"] = [owner]
-        made.append(pod)
+        pod = make_pod(f"agent-{where}").label(app="agent").requests(cpu=cpu).on(where).phase("Running")
+        made.append(pod.owner("DaemonSet", "agent", apiVersion="apps/v1", uid="uid-agent").doc())
     return made
 
 

@@ -17,18 +17,10 @@ def replica_set(name: str, replicas: int, template: Object) -> Object:
 
 
 def owned_pod(owner: str, number: int, node: str, spec: Object) -> Object:
-    pod = make_pod(f"{owner}-{number}").uid(f"uid-{owner}-{number}").label(app=owner).doc()
-    reference = {
-        "kind": "ReplicaSet",
-        "name": owner,
-        "apiVersion": "apps/v1",
-        "uid": f"uid-{owner}",
-        "controller": True,
-    }
-    pod["metadata"]["ownerReferences"] = [reference]
-    pod["spec"] = {**pod["spec"], **spec, **({"nodeName": node} if node else {})}
-    pod["status"] = {"phase": "Running" if node else "Pending"}
-    return pod
+    pod = make_pod(f"{owner}-{number}").uid(f"uid-{owner}-{number}").label(app=owner)
+    pod.owner("ReplicaSet", owner, apiVersion="apps/v1", uid=f"uid-{owner}")
+    pod.spec(**spec, **({"nodeName": node} if node else {}))
+    return pod.phase("Running" if node else "Pending").doc()
 
 
 def node(name: str, zone: str, cpu: str = "4") -> Object:

@@ -9,7 +9,7 @@ import pytest
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.sweep.statistics import VariantRow
 from ksched_cli.simulator import Simulator
-from tests.builders import make_node, make_pod, owned
+from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT
 from tests.lanes import sampled
 from tests.plan.sweep.clusters import cluster, with_priorities
@@ -116,7 +116,7 @@ def test_a_pod_that_stays_terminating_on_a_lost_node_is_not_scheduled() -> None:
     """It has no place in a variant, unless its node is the one that fails: then the pod garbage collector deletes it."""
     lost = make_node("lost").status(conditions=[{"type": "Ready", "status": "Unknown"}])
     lost.taint("node.kubernetes.io/unreachable", effect="NoExecute")
-    own = owned(make_pod("db-0").on("lost"), "StatefulSet", "db", apiVersion="apps/v1")
+    own = make_pod("db-0").on("lost").owner("StatefulSet", "db", apiVersion="apps/v1")
     simulator = Simulator.load(lost.doc(), make_node("n1").doc(), own.doc())
     rows = {row.at["fail"][0]: failed(row) for row in simulator.sweep(fail="node")}
     assert rows == {"lost": {"default/db-0": ("scheduled", "n1")}, "n1": {}}

@@ -35,10 +35,7 @@ def thing(kind: Any, name: str = "owner", namespace: str = "default", **spec: An
 
 
 def owned_by(kind: str, version: str, *, controller: bool = True) -> Pod:
-    made = make_pod("new").label(**LABELS)
-    owner = {"apiVersion": version, "kind": kind, "name": "owner", "controller": controller}
-    made.data["metadata"]["ownerReferences"] = [owner]
-    return made.obj()
+    return make_pod("new").label(**LABELS).owner(kind, "owner", apiVersion=version, controller=controller).obj()
 
 
 # Constraints
