@@ -31,7 +31,7 @@ class Changes(Struct, frozen=True):
     restart: bool = False
 
     def __bool__(self) -> bool:
-        return bool(len(self.manifests) or self.edits or self.problems)
+        return bool(len(self.manifests) or self.manifests.autoscalers or self.edits or self.problems)
 
     def __call__(self, plane: ControlPlane) -> None:
         from ksched_cli.whatif.edits.lib.apply import apply_edits

@@ -319,6 +319,13 @@ def test_an_annotation_that_left_the_manifest_goes(tmp_path: Path) -> None:
     assert "left" not in item.metadata.annotations
 
 
+def test_pods_of_an_autoscaler_come_with_its_manifest(tmp_path: Path) -> None:
+    web = workload("Deployment", "web", selector={"matchLabels": {"app": "w"}}, template=TEMPLATE)
+    after, _ = applied(tmp_path, [NODE], web)
+    manifests = load_manifests([write(tmp_path / "autoscaler.json", autoscaler(3, 9))])
+    assert len(with_manifests(after, manifests).made_pods) == 2
+
+
 def test_a_suspended_job_makes_no_pods(tmp_path: Path) -> None:
     never = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
     loaded, _ = applied(tmp_path, [NODE], workload("Job", suspend=True, template=never))

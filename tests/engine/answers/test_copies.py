@@ -286,3 +286,24 @@ def test_tables_of_earlier_decisions_stay_as_they_were() -> None:
         held.append(scheduler.schedule(row))
         wanted.append(numbers_of(afresh.schedule(row).scores))
         assert [numbers_of(each.scores) for each in held] == wanted
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "copies"),
+    [
+        pytest.param("scheduler", "nothing", True, id="plain cycles"),
+        pytest.param("scheduler", "extenders", False, id="extenders"),
+        pytest.param("cycle", "sampling", False, id="a sample of the nodes"),
+        pytest.param("cycle", "waiting", False, id="pods that wait on Permit"),
+        pytest.param("cycle", "placement", False, id="a placement of a pod group"),
+        pytest.param("cycle", "tie_break", False, id="ties by chance"),
+    ],
+)
+def test_only_plain_cycles_are_left_out(where: str, what: str, copies: bool) -> None:
+    made = [make_node(f"n{index}").allocatable(cpu="9", memory="9Gi", pods=20).obj() for index in range(4)]
+    kind = make_pod("kind").requests(cpu="1", memory="1Gi").obj()
+    scheduler = make_scheduler(made, [])
+    rows = [scheduler.cluster.register(copy_of(kind, index)) for index in range(2)]
+    assert all(scheduler.schedule(row).row is not None for row in rows)
+    setattr(scheduler if where == "scheduler" else scheduler.cycle, what, object())
+    assert bool(scheduler.place_copies(rows[-1], 5)) is copies
