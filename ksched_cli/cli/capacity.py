@@ -1,5 +1,5 @@
-"""`ksched capacity`: how many more pods of manifests fit (`Simulator.capacity`). Exit code 1 if none of some manifest
-fits."""
+"""`ksched capacity`: how many more pods of manifests fit (`Simulator.capacity`, `plan/capacity.py`). The words are in
+`report/view/capacity.py`. Exit code 1 if none of some manifest fits."""
 
 from __future__ import annotations
 

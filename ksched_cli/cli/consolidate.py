@@ -1,5 +1,5 @@
-"""`ksched consolidate`: which nodes can be removed or replaced (`Simulator.consolidate`). The exit code is 0 whether
-nodes can go or not."""
+"""`ksched consolidate`: which nodes can be removed or replaced (`Simulator.consolidate`, `plan/consolidate/`). Nothing
+is drained or deleted. The exit code is 0 whether nodes can go or not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`ksched drain`: what becomes of the pods of drained nodes (`Simulator.drain_nodes`). Exit code 1 if a result is not
-"safe"."""
+"""`ksched drain`: what becomes of the pods of drained nodes (`Simulator.drain_nodes`, `plan/drain/`), with the flags of
+kubectl drain. Exit code 1 if a result is not "safe"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched explain`: why a pod is Pending or on its node (`Simulator.explain`). Exit code 1 if the pod has no place."""
+"""`ksched explain`: why a pod is Pending or on its node (`Simulator.explain`, `plan/explain/`). Fixes are tried and
+printed, never made. Exit code 1 if the pod has no place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched explain-code [CODE]...`: what reason codes mean (`Simulator.reason_codes`)."""
+"""`ksched explain-code [CODE]...`: what reason codes mean (`Simulator.reason_codes`, `plan/reference/explain_code.py`).
+It reads no cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched help [TOPIC]`: the pages of the manual, and the help of a command."""
+"""`ksched help [TOPIC]`: the pages of the manual in `help/`, the help of a command, or the options of all commands. The
+layout of a command's help is in `help_layout.py`."""
 
 from __future__ import annotations
 

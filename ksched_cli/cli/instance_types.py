@@ -1,4 +1,5 @@
-"""`ksched instance-types [NAME]...`: what clouds sell (`Simulator.instance_types`). Exit code 1 if no type matches."""
+"""`ksched instance-types [NAME]...`: what clouds sell (`Simulator.instance_types`, `plan/instance_types.py`), from
+packaged data or a file; no cloud is contacted. Exit code 1 if no type matches."""
 
 from __future__ import annotations
 

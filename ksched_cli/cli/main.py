@@ -1,4 +1,5 @@
-"""The entry point of `ksched` and `kubectl-ksched`: commands, and what becomes of errors."""
+"""The entry point of `ksched` and `kubectl-ksched`: the table of commands, and what becomes of errors. A command's
+module is imported only when the command is typed, so that `--help` and completion start quickly."""
 
 from __future__ import annotations
 

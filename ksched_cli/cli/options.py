@@ -1,4 +1,5 @@
-"""Options that several commands have, among them those of random orders and tie-breaks."""
+"""Options that several commands have, among them those of random orders and tie-breaks. `groups.py` has the groups of
+options that describe an input; an option of one command stands in the module of the command."""
 
 from __future__ import annotations
 

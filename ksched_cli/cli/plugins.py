@@ -1,4 +1,5 @@
-"""`ksched plugins [NAME]`: what each plugin does, or one in full (`Simulator.plugins`)."""
+"""`ksched plugins [NAME]`: what each plugin does, or one in full (`Simulator.plugins`, `plan/reference/plugins.py`).
+Plugins of --plugin are listed, too."""
 
 from __future__ import annotations
 

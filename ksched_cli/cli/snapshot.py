@@ -1,4 +1,5 @@
-"""`ksched snapshot`: writes all of a cluster that scheduling reads to a file (`Simulator.snapshot`)."""
+"""`ksched snapshot`: writes all of a cluster that scheduling reads to a file (`Simulator.snapshot`,
+`plan/snapshot.py`), with --redact under other names."""
 
 from __future__ import annotations
 

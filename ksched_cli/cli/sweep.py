@@ -1,4 +1,5 @@
-"""`ksched sweep`: many variants of a cluster; `ksched sweep schema|validate` for sweep files."""
+"""`ksched sweep`: many variants of a cluster (`Simulator.sweep`, `plan/sweep/`), on several cores or on Dask. Also
+`ksched sweep schema|validate` for sweep files."""
 
 from __future__ import annotations
 

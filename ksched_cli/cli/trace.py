@@ -1,4 +1,5 @@
-"""`ksched trace`: writes a cluster made of a trace of nodes and pods (`Simulator.trace`)."""
+"""`ksched trace`: writes a cluster made of a trace of nodes and pods (`Simulator.trace`, `sources/traces.py`). Nothing
+is scheduled: other commands read what it writes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`ksched versions [X.Y]`: the modelled minors (`Simulator.versions`), or what one changed
-(`Simulator.version_changes`)."""
+"""`ksched versions [X.Y]`: the modelled minors (`Simulator.versions`), or what one of them changed
+(`Simulator.version_changes`). The sentences stand with the rules, each a `Rule`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched watch`: simulates a live cluster again whenever it changes (`Simulator.watch`)."""
+"""`ksched watch`: simulates a live cluster again whenever it changes (`Simulator.watch`, `plan/watch.py`). On a
+terminal `live_screen.py` draws it as one screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How many more pods fit, where, and what runs out first (`CapacityResult`)."""
+"""How many more pods fit, where, and what runs out first (`CapacityResult` of `plan/capacity.py`). The table is shorter
+than the document, which has every node."""
 
 from __future__ import annotations
 

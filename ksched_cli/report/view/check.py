@@ -1,4 +1,5 @@
-"""Whether manifests schedule and roll out: each workload with its findings (`Check`)."""
+"""Whether manifests schedule and roll out: each workload with its findings (`Check` of `plan/check/`). The formats of
+CI systems are written by `report/sinks/findings.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The cluster before anything is done to it, for notebooks (`ClusterOverview`)."""
+"""The cluster before anything is done to it, for notebooks (`ClusterOverview` of `plan/overview.py`). No command prints
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The nodes that can be removed or replaced, in their order, and what that saves (`Consolidation`)."""
+"""The nodes that can be removed or replaced, in their order, and what that saves (`Consolidation` of
+`plan/consolidate/`); as `-o commands` the kubectl lines that do it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which pods are on another node than before, and the rule that moved each (`DiffResult`)."""
+"""Which pods are on another node than before, and the rule that moved each (`DiffResult` of `plan/diff.py`). The rules
+are found in `plan/reasons/causes.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What draining nodes did: one drain of some nodes, or each node or zone by itself (`DrainReport`)."""
+"""What draining nodes did: one drain of some nodes, or each node or zone by itself (`DrainReport` of `plan/drain/`).
+Pods with a problem come first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Lists of reference: the minors of Kubernetes and what each changed, plugins, and reason codes."""
+"""Lists of reference (`plan/reference/`): the minors of Kubernetes and what each changed, plugins, and reason codes.
+They have no page."""
 
 from __future__ import annotations
 

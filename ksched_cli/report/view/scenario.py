@@ -1,4 +1,5 @@
-"""What each step of a scenario does, and whether its expectations hold (`ScenarioRun`, `simulate --scenario`)."""
+"""What each step of a scenario does, and whether its expectations hold (`ScenarioRun` of `plan/scenario.py`, `simulate
+--scenario`). The end of the world is shown by `ends.py`."""
 
 from __future__ import annotations
 

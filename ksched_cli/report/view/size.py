@@ -1,4 +1,5 @@
-"""The nodes to add for pending pods, what they cost, and what is proven about the cost (`Sizing`)."""
+"""The nodes to add for pending pods, what they cost, and what is proven about the cost (`Sizing` of `plan/size/`). All
+amounts of money have the unit of the catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How often each result occurs among the variants of a sweep, and which are worst (`SweepRun`)."""
+"""How often each result occurs among the variants of a sweep, and which are worst (`SweepRun` of `plan/sweep/`). The
+row of each variant is in jsonl, csv and parquet."""
 
 from __future__ import annotations
 

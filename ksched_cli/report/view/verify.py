@@ -1,4 +1,5 @@
-"""How far the results agree with the cluster: the share, and each difference with its cause (`Verification`)."""
+"""How far the results agree with the cluster: the share, and each difference with its cause (`Verification` of
+`plan/verify/`). Pods that agree are counted, not listed."""
 
 from __future__ import annotations
 
