@@ -438,19 +438,16 @@ def _check(nodes: list[Node], conditions: Conditions) -> None:
 def _without_needless_cordons(
     first: ConsolidationSearch, search: NewSearch, bound: Decimal, clock: Deadline, setup: float, time_limit: float
 ) -> ConsolidationSearch:
-    """The first search, or one in which every node that is cordoned goes: the steps must hold without other cordons."""
-    took, found = clock.seconds, first
-    for_a_node = (took - setup) / max(1, first.tried)
+    """The first search, or one that saves as much and in which every node that is cordoned goes: its steps hold without
+    other cordons."""
+    found = first
+    for_a_node = (clock.seconds - setup) / max(1, first.tried)
     # Only the nodes that went are tried again. Twice the time that they took is room enough.
     while found.cordons_in_vain and clock.seconds + setup + 2 * for_a_node * len(found.gone) < time_limit:
         gone, replaced = found.gone, found.replaced
         found = search(gone)
         found.run(bound, gone, replaced)
-    if found.cost > first.cost and clock.seconds + took < time_limit:
-        uncordoned = search(first.order)
-        uncordoned.run(bound, ())
-        found = min(found, uncordoned, key=lambda search: search.cost)
-    return first if found.cordons_in_vain else found.after(first)
+    return first if found.cordons_in_vain or found.cost > first.cost else found.after(first)
 
 
 def hoped_for(candidates: Candidates, bound: Decimal) -> tuple[str, ...]:

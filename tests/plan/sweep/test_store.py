@@ -99,6 +99,25 @@ def test_rows_of_another_scheduler_are_refused(tmp_path: Path) -> None:
         other.sweep(fail="zone", out=str(tmp_path), resume=True).result()
 
 
+def test_rows_of_another_autoscaler_are_refused(tmp_path: Path) -> None:
+    items = [*cluster(3, pending=2), node_pool()]
+    types = tmp_path / "types.yaml"
+    write(types, {"apiVersion": "ksched/v1", "kind": "Catalog", "shapes": [shape("s", 1)]})
+
+    def run(policy: str) -> SweepRun:
+        options = {
+            "autoscaler": "auto",
+            "instance_types": str(types),
+            "autoscaler_flags": [f"preference-policy={policy}"],
+        }
+        return Simulator.load(items, **options).sweep(fail="zone", out=str(tmp_path / "rows"), resume=True)
+
+    run("Respect").result()
+    assert run("Respect").result().stats.resumed == 2
+    with pytest.raises(UsageError, match="the rows of another sweep: cluster differ"):
+        run("Ignore").result()
+
+
 def test_rows_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simulator().sweep(fail="zone", out=str(tmp_path)).result()
     monkeypatch.setattr("ksched_cli.plan.sweep.run.__version__", "9.9")
