@@ -15,9 +15,10 @@ import pytest
 
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.plan.run.each import Cores, Executor, InProcess, Processes
-from ksched_cli.plan.sweep.run import RowStore, SweepExecution
+from ksched_cli.plan.sweep.run import RowStore, SweepExecution, SweepRun
 from ksched_cli.plan.sweep.statistics import VariantRow, decode_rows, encode_rows
 from ksched_cli.simulator import Simulator
+from tests.cli.karpenter import TYPE, node_pool
 from tests.plan.sweep.clusters import cluster
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
@@ -100,22 +101,18 @@ def test_rows_of_another_scheduler_are_refused(tmp_path: Path) -> None:
 
 
 def test_rows_of_another_autoscaler_are_refused(tmp_path: Path) -> None:
-    items = [*cluster(3, pending=2), node_pool()]
-    types = tmp_path / "types.yaml"
-    write(types, {"apiVersion": "ksched/v1", "kind": "Catalog", "shapes": [shape("s", 1)]})
+    types = tmp_path / "types.json"
+    types.write_text(json.dumps({"instanceTypes": [TYPE]}))
 
-    def run(policy: str) -> SweepRun:
-        options = {
-            "autoscaler": "auto",
-            "instance_types": str(types),
-            "autoscaler_flags": [f"preference-policy={policy}"],
-        }
-        return Simulator.load(items, **options).sweep(fail="zone", out=str(tmp_path / "rows"), resume=True)
+    def sweep(flag: str, **options: Any) -> SweepRun:
+        items = [*cluster(3, pending=2), node_pool()]
+        simulator = Simulator.load(items, autoscaler="auto", instance_types=str(types), autoscaler_flags=[flag])
+        return simulator.sweep(fail="zone", out=str(tmp_path / "rows"), **options)
 
-    run("Respect").result()
-    assert run("Respect").result().stats.resumed == 2
+    sweep("preference-policy=Respect").result()
+    sweep("preference-policy=Respect", resume=True).result()
     with pytest.raises(UsageError, match="the rows of another sweep: cluster differ"):
-        run("Ignore").result()
+        sweep("preference-policy=Ignore", resume=True).result()
 
 
 def test_rows_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
