@@ -136,8 +136,6 @@ class Cluster:
         """The pod's row. A pod seen for the first time may name resources that no node or pod named before."""
         (info,) = self._infos([pod])
         row = self.pods.register(info)
-        info = self.pods.infos[row]
-        _ = info.requests, info.incoming_requests
         self.widen()
         return row
 
@@ -207,10 +205,8 @@ class Cluster:
     def unbind(self, pod_row: int, pod: Pod) -> None:
         """The pod without a node, in this version."""
         self.displace(pod_row)
-        info = self.pods.infos[pod_row].later(pod)
-        _ = info.requests, info.incoming_requests
+        self.pods.replace(pod_row, self.pods.infos[pod_row].later(pod))
         self.widen()
-        self.pods.replace(pod_row, info)
 
     def update_pod(self, pod_row: int, pod: Pod) -> None:
         """UpdatePod. A pod that is assumed on a node stays there."""

@@ -269,7 +269,7 @@ def timeout_of(extender: Extender) -> float:
 def _split(extender: Extender) -> SplitResult:
     try:
         parts = urlsplit(extender.url_prefix)
-        _ = parts.port
+        _ = parts.port  # urllib checks the port when it is read.
     except ValueError as problem:
         raise ConfigError(_problem(extender, str(problem))) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
