@@ -1,3 +1,5 @@
+"""Selectors of labels, nodes and fields, and kubectl's -l."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,6 +14,7 @@ from ksched_cli.api.selectors import (
     SelectorError,
     compile_node_selector_term,
     compile_selector,
+    parse_query,
     selector_from_map,
 )
 from tests.builders import term
@@ -233,3 +236,39 @@ def test_an_empty_term_is_no_term() -> None:
 def test_terms_that_cannot_be_compiled(given: NodeSelectorTerm) -> None:
     with pytest.raises(SelectorError):
         compile_node_selector_term(given)
+
+
+# kubectl's -l, by the rules of labels.Parse
+
+
+WEB = {"app": "web", "tier": "front", "example.com/team": "a"}
+
+
+@pytest.mark.parametrize(
+    ("query", "matches"),
+    [
+        ("", True),
+        ("app=web", True),
+        ("app==web", True),
+        ("app = web , tier = front", True),
+        ("app=web,tier!=front", False),
+        ("app!=db", True),
+        ("missing!=x", True),
+        ("app in (web, db)", True),
+        ("app in (db),tier", False),
+        ("app notin (db,cache)", True),
+        ("missing notin (a)", True),
+        ("tier", True),
+        ("!tier", False),
+        ("!missing,example.com/team=a", True),
+        ("app=", False),
+    ],
+)
+def test_query(query: str, matches: bool) -> None:
+    assert parse_query(query).matches(WEB) is matches
+
+
+@pytest.mark.parametrize("query", ["a=b=c", "app web", "app in web", "app=we b", "a,,b", "-x=1", "app in ()x", "a=!"])
+def test_what_is_no_query_is_said(query: str) -> None:
+    with pytest.raises(SelectorError):
+        parse_query(query)

@@ -1,15 +1,20 @@
-"""Every recording of the real control plane (fixtures/controlplane): the end state that the command line foretells."""
+"""Every recording of the real control plane (fixtures/controlplane): the end state that the command line foretells, and
+manifests that the API server refuses."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksched_cli.cli.main import run
+from tests.cli.transcripts import ROOT
 from tests.lanes import sampled
 
 CASES = Path(__file__).parents[2] / "fixtures" / "controlplane" / "cases"
@@ -58,3 +63,72 @@ def test_the_end_is_the_recorded_one(
 
 def test_all_recordings_are_here() -> None:
     assert len(NAMES) == 143
+
+
+# Recordings of the API server: of each manifest, whether `ksched check` refuses it too, and names the field
+
+
+RECORDINGS = ROOT / "fixtures" / "admission" / "recordings.json.gz"
+# Keys of a document that name the object and not what is wrong with it.
+_IDENTITY = frozenset(
+    ("file", "workload", "name", "code", "title", "level", "apiVersion", "kind", "result", "plugin", "line")
+)
+
+
+@cache
+def recordings() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(RECORDINGS.read_bytes()))
+    return found
+
+
+@cache
+def by_theme() -> dict[str, list[dict[str, Any]]]:
+    themes: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for case in recordings()["cases"]:
+        themes[case["name"].split("-")[1]].append(case)
+    return themes
+
+
+def fields_of(refusal: dict[str, Any]) -> set[str]:
+    """The last steps of the paths that the API server names."""
+    paths = [cause["field"] for cause in refusal.get("causes", ()) if cause.get("field") not in (None, "", "<nil>")]
+    text = refusal.get("message", "")
+    paths = paths or re.findall(r'unknown field "([^"]+)"', text) + re.findall(r"Go struct field (\S+) of type", text)
+    keys = (re.search(r"\[([^\]\d][^\]]*)\]$", path) for path in paths)
+    last = [
+        key[1] if key else re.sub(r"\[.*", "", path.rpartition(".")[2]) for key, path in zip(keys, paths, strict=True)
+    ]
+    return set(filter(None, last))
+
+
+def words(value: Any) -> str:
+    """The texts of a document."""
+    if isinstance(value, dict):
+        return "\n".join(words(each) for key, each in value.items() if key not in _IDENTITY)
+    if isinstance(value, list):
+        return "\n".join(map(words, value))
+    return value if isinstance(value, str) else ""
+
+
+def test_there_are_recordings_of_both_kinds() -> None:
+    verdicts = {all(each["accepted"] for each in case["objects"] + case["pods"]) for case in recordings()["cases"]}
+    assert (len(by_theme()), len(recordings()["cases"]), verdicts) == (56, 364, {True, False})
+
+
+@pytest.mark.parametrize("theme", sampled(sorted(by_theme()), 3))
+def test_check_decides_as_the_api_server(theme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster, manifest = tmp_path / "cluster.json", tmp_path / "apply.yaml"
+    wrong = []
+    for case in by_theme()[theme]:
+        cluster.write_text(json.dumps(recordings()["clusters"][case["cluster"]]))
+        manifest.write_text(case["manifest"])
+        code = run(["check", "--from", str(cluster), "-f", str(manifest), "-o", "json"])
+        shown = words(json.loads(capsys.readouterr().out))
+        refused = [each for each in case["objects"] + case["pods"] if not each["accepted"]]
+        fields = {field for each in refused for field in fields_of(each)}
+        named = not fields or any(
+            re.search(rf"(?<![A-Za-z0-9]){re.escape(each)}(?![A-Za-z0-9])", shown) for each in fields
+        )
+        if (code in (1, 2)) != bool(refused) or not named:
+            wrong.append((case["name"], code, refused[:1], sorted(fields), shown[:300]))
+    assert wrong == []

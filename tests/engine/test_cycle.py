@@ -1,4 +1,5 @@
-"""One cycle after the other: order, nominated pods, early stops, refusals after the choice, faults."""
+"""One cycle after the other: order, nominated pods, early stops, refusals after the choice, faults, the best nodes by name,
+and what `--timings` counts."""
 
 from __future__ import annotations
 
@@ -7,14 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
-from ksched_cli.engine.decision import num_feasible_nodes_to_find, random_choice
+from ksched_cli.engine.decision import ScoreTable, best_rows, num_feasible_nodes_to_find, random_choice
 from ksched_cli.engine.faults import aggregate
 from ksched_cli.engine.inspection import inspect
+from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     PermitPlugin,
@@ -528,3 +533,50 @@ def test_a_score_that_needs_its_pre_score_is_an_error_without(plugin: str) -> No
     decision = decide(make_scheduler(nodes, [preferring()], configuration=without_pre_score(plugin)))["default/new"]
     assert (decision.result, decision.failed_plugin) == ("error", plugin)
     assert decision.message.endswith(f'"PreScore{plugin}" from cycleState: not found')
+
+
+# The best nodes by name, against sorting their names
+
+
+NAMES = ["a", "b", "c", "d", "e"]
+orders = st.one_of(st.just(NAMES), st.permutations(NAMES))
+
+
+@given(orders, st.data())
+def test_the_best_nodes_come_by_name(names: list[str], data: st.DataObject) -> None:
+    nodes = Cluster([make_node(name).obj() for name in names]).nodes
+    some = data.draw(st.one_of(st.none(), st.permutations(range(5)).flatmap(lambda each: st.just(each[:4]))))
+    rows = nodes.all_rows if some is None else np.array(some, dtype=np.int64)
+    totals = data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    found = best_rows(ScoreTable(rows, {}, {}, {}, np.array(totals, dtype=np.int64)), nodes)
+    plain = sorted(nodes.names[row] for row, total in zip(rows.tolist(), totals, strict=True) if total == max(totals))
+    assert [nodes.names[row] for row in found] == plain
+
+
+# What `--timings` counts of each plugin
+
+
+class _Item:
+    name = "Mine"
+
+    def filter(self, *calling: str) -> None:
+        if calling:
+            self.score()
+
+    def score(self) -> None:
+        pass
+
+
+def test_calls_and_the_cycles_with_calls() -> None:
+    timings, item = Timings(), _Item()
+    timings.watch(item)
+    for calls in (2, 0, 1):
+        timings.begin_cycle()
+        for _ in range(calls):
+            item.filter()
+    item.filter("score")
+    found = {(point, plugin): (spent.calls, spent.cycles) for point, plugin, spent in timings}
+    assert found == {("filter", "Mine"): (4, 2), ("score", "Mine"): (1, 1)}
+    spent = {point: spent.seconds for point, _, spent in timings}
+    assert 0 < spent["score"] < spent["filter"]
+    assert timings.seconds == spent["filter"], "a call inside another counts once"

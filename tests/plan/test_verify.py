@@ -1,4 +1,5 @@
-"""A cluster whose scheduler answered as ours does agrees with it; every way to differ is told as what it is."""
+"""A cluster whose scheduler answered as ours does agrees with it; every way to differ is told as what it is. The cycles
+of a search are limited."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Agreement, Checked, Verification
+from ksched_cli.plan.verify.search import CycleBudget
 from tests.builders import make_node, make_pod, write_list
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
 from tests.lanes import sampled
@@ -152,3 +154,34 @@ def test_manifests_are_refused_and_nothing_is_no_agreement(tmp_path: Path, ksche
     assert "No such option: -f" in ksched("verify", "--from", source, "-f", source, code=2).err
     assert "nothing to compare" in ksched("verify", "--from", source, code=2).out
     assert Verification.of((Checked("a", Agreement.FITS, ""),), (), {}, {}).agreeing == 0
+
+
+# With `spare` cycles less from the beginning on, every search of a replay finds the same
+
+
+MOST = 10
+
+
+def searches(budget: CycleBudget, wishes: list[int]) -> list[tuple[bool, bool, int]]:
+    """Searches that need two cycles to begin and would spend so many: whether each began, ended by itself, and what it
+    spent."""
+    found = []
+    for wish in wishes:
+        if not budget.allows(2):
+            found.append((False, False, 0))
+            continue
+        limit = budget.limit(MOST)
+        spent = min(wish, limit)
+        found.append((True, spent < limit, spent))
+        budget.spend_on_search(spent, MOST)
+    return found
+
+
+@pytest.mark.parametrize("wishes", [[], [3], [3, 5, 2], [30], [9, 10, 1], [0, 0], [4, 30, 4, 3]])
+@pytest.mark.parametrize("cycles", [0, 1, 2, 5, 10, 12, 21, 40])
+def test_so_many_cycles_less_change_nothing(wishes: list[int], cycles: int) -> None:
+    whole = CycleBudget(cycles)
+    found = searches(whole, wishes)
+    assert whole.left + whole.spent == cycles
+    for fewer in range(min(whole.spare, cycles) + 1):
+        assert searches(CycleBudget(cycles - fewer), wishes) == found

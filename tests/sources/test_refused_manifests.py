@@ -1,5 +1,5 @@
 """Manifests that the API server refuses, each beside similar ones that it accepts: a row has a name, the manifest or the
-fields of a pod, and whether it is refused. The recordings of the API server are in controlplane/test_admission_recordings."""
+fields of a pod, and whether it is refused. The recordings of the API server are in controlplane/test_recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""30 generated instances whose optimum is known, each built backwards from packed nodes that the scheduler accepts."""
+"""30 generated instances whose optimum is known, each built backwards from packed nodes that the scheduler accepts.
+`size` and two autoscalers are held against it."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from functools import cache
 import pytest
 
 from ksched_cli.plan.size.results import Sizing
+from tests.benchmarks.sizing.autoscalers import AUTOSCALERS, cost_of
 from tests.benchmarks.sizing.instances import KNOWN, Instance, known_optimum, packed_nodes_are_accepted
 from tests.plan.size.cases import left_pending
 
@@ -43,3 +45,24 @@ def test_the_cost_is_at_most_3_per_cent_above_the_optimum_and_nothing_stays_pend
 def test_the_optimum_is_found_in_27_of_30() -> None:
     results = [sized(number) for number in range(KNOWN)]
     assert sum(found.cost == instance.optimum for instance, found in results) >= 27
+
+
+# `size` never pays more than two autoscalers by their published rules
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(KNOWN))
+def test_autoscalers_pay_at_least_the_optimum(number: int) -> None:
+    """They buy until the scheduler leaves nothing pending, so that no optimum can be above their cost."""
+    instance = known_optimum(number)
+    assert all(cost_of(instance, buy) >= instance.optimum for buy in AUTOSCALERS.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [2, 9, 24])
+def test_size_is_not_dearer(number: int) -> None:
+    instance = known_optimum(number)
+    found = instance.simulator().size(dict(instance.catalog), time_limit=30)
+    costs = {name: cost_of(instance, buy) for name, buy in AUTOSCALERS.items()}
+    assert all(found.cost <= cost for cost in costs.values())
+    assert any(found.cost < cost for cost in costs.values())
