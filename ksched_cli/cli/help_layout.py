@@ -90,7 +90,7 @@ def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
         for name, each in commands.items():
             yield from _described(name, each.short_help, width)
     for panel in PANELS:
-        yield from _panel(panel, [*_of_panel(command.params, panel)], context, width)
+        yield from _panel(panel, command.params, width)
     for note in notes:
         yield ""
         yield from _wrapped(note, width, "")
@@ -122,11 +122,8 @@ def panel_of(option: Any) -> str:
     return (getattr(option, "rich_help_panel", None) or OWN).removesuffix(RARE)
 
 
-def _of_panel(params: Iterable[Any], panel: str) -> Iterator[Any]:
-    return (each for each in params if each.param_type_name == "option" and panel_of(each) == panel)
-
-
-def _panel(title: str, options: Sequence[Any], context: Any, width: int) -> Iterator[str]:
+def _panel(title: str, params: Iterable[Any], width: int) -> Iterator[str]:
+    options = [each for each in params if each.param_type_name == "option" and panel_of(each) == title]
     rare = [each for each in options if (each.rich_help_panel or "").endswith(RARE)]
     names = ["/".join([*_long(each.opts), *_long(each.secondary_opts)]) for each in rare]
     names += ["--no-color", "-h, --help"] if title == OUTPUT else []

@@ -250,11 +250,11 @@ def _hard_weight(profile: KubeSchedulerProfile) -> int:
 
 
 def _named(name: str, profile: KubeSchedulerProfile, kind: str) -> dict[str, Any]:
-    argument = _argument(name, profile.args.get(name), kind) if name in profile.args else {}
+    argument = _argument(profile.args.get(name), kind) if name in profile.args else {}
     return {"name": name, **({"argument": argument} if argument else {})}
 
 
-def _argument(name: str, args: Any, kind: str) -> dict[str, Any]:
+def _argument(args: Any, kind: str) -> dict[str, Any]:
     match args:
         case NodeLabelArgs() if kind == "predicates":
             labels, presence = args.present_labels or args.absent_labels, bool(args.present_labels)

@@ -345,7 +345,7 @@ class Runtime:
                 if self._rules.errors_are_counted:
                     errors += errors_in(verdict)
                 else:
-                    self._check_verdict(plugin.name, pod, verdict, nodes)
+                    self._check_verdict(plugin.name, pod, verdict)
                 if statuses is not None:
                     statuses.record(plugin.name, nodes.rows, verdict)
                 nodes = nodes.select(verdict.passed)
@@ -376,7 +376,7 @@ class Runtime:
         if self._rules.errors_are_counted and (errors := Counter(errors_in(together))):
             raise CycleError(aggregate(errors))
         for plugin, verdict in zip(plugins, verdicts, strict=True):
-            self._check_verdict(plugin.name, pod, verdict, nodes)
+            self._check_verdict(plugin.name, pod, verdict)
         blamed_at = np.full(len(nodes.rows), -1)
         for index in reversed(range(len(plugins))):
             blamed_at[(verdicts[index].codes == together.codes) & ~together.passed] = index
@@ -387,7 +387,7 @@ class Runtime:
                 statuses.record(plugins[index].name, nodes.rows[here], part)
         return nodes.select(together.passed)
 
-    def _check_verdict(self, plugin: str, pod: PodInfo, verdict: Verdict, nodes: NodeRows) -> None:
+    def _check_verdict(self, plugin: str, pod: PodInfo, verdict: Verdict) -> None:
         failed = (verdict.codes == _ERROR).nonzero()[0]
         if len(failed):
             text = error_of("filter", plugin, pod.name, verdict.status(int(failed[0])).message, self.cluster.release)

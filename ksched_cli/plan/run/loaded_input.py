@@ -169,8 +169,8 @@ class LoadedInput(Struct, frozen=True):
         if self.rollouts:
             raise InputError(self.rollouts)
 
-    def scheduler(self, loaded: Loaded | None = None) -> Scheduler:
-        return self.make_scheduler(self.loaded if loaded is None else loaded, self.spec)
+    def scheduler(self) -> Scheduler:
+        return self.make_scheduler(self.loaded, self.spec)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ class Surveyor:
         if _has_volumes(info):
             for row in np.intersect1d(verdict.passed, probes).tolist():
                 most[row] = self._count_on(row, pods, int(most[row]))
-        if info.host_ports or self._rejects(info, terms, info):
+        if info.host_ports or self._rejects(terms, info):
             most = np.minimum(most, 1)
         return _Kind(pods, requests, most[probes], most[others], verdict, terms, info)
 
@@ -172,7 +172,7 @@ class Surveyor:
                 self._cluster.place(pod_row, row)
         return most
 
-    def _rejects(self, one: PodInfo, terms: PodTerms, other: PodInfo) -> bool:
+    def _rejects(self, terms: PodTerms, other: PodInfo) -> bool:
         """Whether the pod demands that no pod like the other is on its node."""
         catalog = self._cluster.catalog
         return any(
@@ -290,7 +290,7 @@ class Surveyor:
     def _are_rivals(self, one: _Kind, other: _Kind) -> bool:
         if one is other:
             return False
-        if self._rejects(one.info, one.terms, other.info) or self._rejects(other.info, other.terms, one.info):
+        if self._rejects(one.terms, other.info) or self._rejects(other.terms, one.info):
             return True
         return any(_clash(mine, theirs) for mine in one.info.host_ports for theirs in other.info.host_ports)
 
