@@ -11,13 +11,15 @@ import pytest
 import yaml
 from msgspec import structs, to_builtins
 
+from ksched_cli.controlplane.draws import Draw
 from ksched_cli.report.registry import RenderOptions, stored_view
 from ksched_cli.report.sinks import markdown, terminal
 from ksched_cli.report.sinks.html import Provenance, page_html, provenance
 from ksched_cli.report.sinks.page import page_of
 from ksched_cli.report.sinks.svg import chart_data, chart_svg, write_svg
 from ksched_cli.report.view import simulate
-from ksched_cli.report.view.documents import decoded
+from ksched_cli.report.view.documents import OrdersPart, decoded
+from ksched_cli.report.view.ends import doubt, draws_text, final_pods_section
 from ksched_cli.report.view.model import Chart, Section, Series, Step, Steps, Table, View, columns
 from ksched_cli.report.view.shared import zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
@@ -146,6 +148,36 @@ def test_the_tone_of_a_run_to_rest(change: dict[str, Any], verdict: str, tone: s
     path = next(each for each in DOCUMENTS if each.stem == "settle-ends")
     shown = stored_view({"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text()), **change})
     assert (shown.verdict, shown.tone) == (verdict, tone)
+
+
+@pytest.mark.parametrize(
+    ("finished", "workloads", "detail", "text"),
+    [
+        pytest.param(None, None, [], "once (node of a): other orders may end otherwise", id="not tried"),
+        pytest.param(4, {}, [], "once (node of a): 4 orders were tried and end alike", id="alike"),
+        pytest.param(0, {"w": 0}, [], "every pod has a node in 0 of 4 orders, w loses other pods", id="in none"),
+        pytest.param(1, {"w": 1}, ["fits in 1 of 4 orders"], "a node in 1 of 4 orders, w in 1", id="in one"),
+        pytest.param(3, {"w": 3}, ["fits in 3 of 4 orders"], "a node in 3 of 4 orders, w in 3", id="in all but one"),
+        pytest.param(4, {"w": 4}, [], "a node in 4 of 4 orders, w loses other pods", id="in each other pods"),
+    ],
+)
+def test_orders_of_a_run_that_ends_in_several_ways(
+    finished: int | None, workloads: dict[str, int] | None, detail: list[str], text: str
+) -> None:
+    orders = OrdersPart(tried=4, finished=finished, workloads=workloads)
+    assert doubt(orders) == detail
+    assert draws_text([Draw("node", "a", ("n-1", "n-2"), ("n-1",))], orders).endswith(text)
+
+
+def test_a_terminal_shows_short_reasons_of_the_pods_without_a_node() -> None:
+    reasons = {"a": "2 nodes lack cpu", "c": "not its reason"}
+    states = {"a": "unschedulable", "b": "pending", "c": "gone"}
+    final = [{"pod": pod, "workload": pod, "state": state, "message": "long"} for pod, state in states.items()]
+    table = final_pods_section(final, reasons=reasons).content
+    assert isinstance(table, Table)
+    assert [row[-1] for row in table.rows] == ["2 nodes lack cpu", "long", "long"]
+    assert table.whole is not None
+    assert [row[-1] for row in table.whole] == ["long"] * 3
 
 
 @pytest.mark.parametrize(("steps", "intro"), [(60, ""), (61, "The first 60 of 61 steps; ")], ids=str)
