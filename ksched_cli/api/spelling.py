@@ -28,7 +28,7 @@ def _tolerated(word: str, other: str) -> int:
         differing = [(a, b) for a, b in zip(own, others, strict=True) if a != b]
         if any(_count(a) and _count(b) for a, b in differing):
             return -1
-    elif len(min(own, others, key=len)) and _is_beginning(own, others):
+    elif _is_beginning(own, others):
         return -1
     shortest = min(len(word), len(other))
     return 0 if shortest < 3 else 1 if shortest < 6 else 2 if shortest < 14 else 3

@@ -151,6 +151,34 @@ def test_the_tone_of_a_run_to_rest(change: dict[str, Any], verdict: str, tone: s
 
 
 @pytest.mark.parametrize(
+    ("checks", "settled", "verdict", "tone", "details"),
+    [
+        pytest.param(0, None, "done", "good", ["1 step"], id="expects nothing"),
+        pytest.param(1, None, "1 expectation holds", "good", ["1 step"], id="one"),
+        pytest.param(2, None, "all 2 expectations hold", "good", ["1 step"], id="two"),
+        pytest.param(2, "settled", "all 2 expectations hold", "good", ["1 step"], id="at rest"),
+        pytest.param(
+            2,
+            "max-time",
+            "all 2 expectations hold",
+            "bad",
+            ["1 step", "not settled: stopped after 31s (--max-time), 12 cycles"],
+            id="not at rest",
+        ),
+    ],
+)
+def test_the_verdict_on_a_scenario_that_holds(
+    checks: int, settled: str | None, verdict: str, tone: str, details: list[str]
+) -> None:
+    path = next(each for each in DOCUMENTS if each.stem == "scenario-held")
+    found = {"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text())}
+    found["steps"][0]["expectations"] *= checks
+    found["settled"] = settled and {**found["settled"], "ending": settled}
+    shown = stored_view(found)
+    assert (shown.verdict, shown.tone, shown.details) == (verdict, tone, details)
+
+
+@pytest.mark.parametrize(
     ("finished", "workloads", "detail", "text"),
     [
         pytest.param(None, None, [], "once (node of a): other orders may end otherwise", id="not tried"),
