@@ -12,6 +12,7 @@ from ksched_cli.api.quantity import (
     are_plain,
     format_bytes,
     format_milli,
+    is_int64,
     largest_request,
     milli_value,
     nano_value,
@@ -198,3 +199,23 @@ def test_any_text_is_a_quantity_or_told_to_be_none(text: str) -> None:
 )
 def test_the_largest_request(pod: PodBuilder, path: tuple[str | int, ...]) -> None:
     assert largest_request(pod.obj(), "cpu") == ("spec", *path, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        pytest.param("123456789012345678", True, id="eighteen digits"),
+        pytest.param("1234567890123456789", False, id="nineteen digits"),
+        pytest.param("123456789012345.678k", True, id="eighteen digits, some of them behind the point"),
+        pytest.param("1234567890123456.789k", False, id="nineteen digits, some of them behind the point"),
+        pytest.param("1.2345k", False, id="a part that the suffix does not make whole"),
+        pytest.param("9E", True, id="below the largest"),
+        pytest.param("10E", False, id="beyond the largest"),
+        pytest.param("00000000000000000012Ki", True, id="leading zeros are no digits"),
+        pytest.param("123456Gi", False, id="fifteen digits by estimate"),
+        pytest.param("12345Gi", True, id="fourteen digits by estimate"),
+        pytest.param("1.5Gi", False, id="a part before a power of two"),
+    ],
+)
+def test_quantities_that_are_kept_as_an_int64(text: str, exact: bool) -> None:
+    assert is_int64(text) is exact
