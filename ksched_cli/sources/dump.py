@@ -123,6 +123,9 @@ class Manifests(Protocol):
     def complete(self, item: Struct) -> None:
         """Set what the object lacks, such as a generated name."""
 
+    def drop_status(self, item: Any) -> None:
+        """Leave out what only the control plane may write."""
+
     def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
         """The mistakes for which the API server refuses the object as it is written."""
 
@@ -480,6 +483,8 @@ class _Reader:
         if mistakes:
             self._report(item, mistakes, origin)
             return
+        if manifests is not None:
+            manifests.drop_status(item)
         identity = kind, metadata.namespace, metadata.name
         place = self._seen.get(identity)
         if place is not None and not self._is_newer(item, place, origin):

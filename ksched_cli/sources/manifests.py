@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, path_text
-from ksched_cli.api.core import metadata_of
+from ksched_cli.api.core import Node, metadata_of
 from ksched_cli.api.decode import CLUSTER_SCOPED, KINDS, DecodedObject, UnknownKind, plain_document, versions_of
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE
 from ksched_cli.api.validation import checks
@@ -57,6 +57,13 @@ class _New:
         metadata = metadata_of(item)
         if type(item) not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or self.namespace
+
+    def drop_status(self, item: Any) -> None:
+        """Leave out what the API server takes from no client: the status of most kinds (PrepareForCreate), and that the
+        object is being deleted (rest.BeforeCreate)."""
+        metadata_of(item).deletion_timestamp = None
+        if hasattr(item, "status") and not isinstance(item, Node):
+            item.status = type(item.status)()
 
     def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
         """The problems of the object as it is written, except those that decoding has reported."""

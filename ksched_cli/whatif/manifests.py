@@ -371,6 +371,9 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
         except ApplyConflict as conflict:
             yield item, Problem(str(conflict), place.source, place.line, label, _CONFLICT_HINT, APPLY_CONFLICT)
             continue
+        if item.metadata.resource_version not in ("", live.metadata.resource_version):
+            path = f"{label}: metadata.resourceVersion"
+            yield item, Problem(_MODIFIED, place.source, place.line, path, "leave the field out", APPLY_CONFLICT)
         # The manifest alone is valid: a live field that stays contradicts it.
         before = store.document(live)
         stored = {error.path for error in _errors(item, before)}
@@ -457,6 +460,7 @@ def _errors_of_nulls(item: Any, document: Document, manifests: Loaded) -> Errors
         yield from filter(manifests.rules.hold, _errors(item, filled))
 
 
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _CONFLICT_HINT = "leave the fields out of the manifest, or take them over: --force-conflicts"
 
 

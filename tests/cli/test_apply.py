@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.merge import LAST_APPLIED
-from tests.builders import make_node, make_object
+from tests.builders import make_node, make_object, make_pod
 
 RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
@@ -162,6 +162,57 @@ def test_a_manifest_with_owners(
     assert run(["check", "--from", str(tmp_path / "c.json"), "-f", str(tmp_path / "m.json"), *flags]) == code
     shown = " ".join(capsys.readouterr().out.split())
     assert ("metadata.managedFields: metadata.managedFields must be nil" in shown) is bool(code)
+
+
+TOO_LARGE = make_pod("p").requests(cpu="9").doc()
+QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
+FULL = {"hard": {"pods": "2"}, "used": {"pods": "2"}}
+VOLUME = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "v"},
+    "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/v"}},
+}
+CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "c"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+MOUNTS = make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]).doc()
+LEAVING = deployment()
+LEAVING["metadata"] = {**LEAVING["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("manifests", "code"),
+    [
+        pytest.param([{**TOO_LARGE, "status": {"phase": "Succeeded"}}], 1, id="a pod that has finished"),
+        pytest.param([{**MOUNTS, "status": {"phase": "Failed"}}, VOLUME, CLAIM], 0, id="a pod that has failed"),
+        pytest.param([{**VOLUME, "status": {"phase": "Bound"}}, CLAIM, MOUNTS], 0, id="a bound volume"),
+        pytest.param([{**QUOTA, "status": FULL}, deployment()], 0, id="a quota that is used up"),
+        pytest.param([LEAVING], 0, id="a Deployment that is being deleted"),
+    ],
+)
+def test_the_api_server_drops_the_status_of_manifests(manifests: list[Any], code: int, tmp_path: Path) -> None:
+    """As of objects that kubectl has exported."""
+    (tmp_path / "c.json").write_text(json.dumps(make_node("n").allocatable(cpu="4", memory="4Gi", pods=9).doc()))
+    (tmp_path / "m.json").write_text("\n".join(map(json.dumps, manifests)))
+    assert run(["check", "--from", str(tmp_path / "c.json"), "-f", str(tmp_path / "m.json")]) == code
+
+
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [("6", 2), ("7", 0), ("", 0)],
+    ids=["an older version", "the live version", "no version"],
+)
+def test_a_manifest_with_the_version_of_another_object(version: str, code: int, tmp_path: Path) -> None:
+    item = deployment()
+    item["metadata"]["resourceVersion"] = version
+    items = [make_node("n").doc(), *live(deployment(), deployment(), resourceVersion="7")]
+    (tmp_path / "c.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (tmp_path / "m.json").write_text(json.dumps(item))
+    assert run(["check", "--from", str(tmp_path / "c.json"), "-f", str(tmp_path / "m.json")]) == code
 
 
 def test_force_needs_the_server_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
