@@ -65,10 +65,13 @@ class PurchaseProgram:
                 self._columns.append(column)
 
     def _list_patterns(self, listed: int) -> None:
-        """Every maximal pattern of the shapes that have few."""
+        """Every maximal pattern of the shapes that have few, in half of the time."""
         if len(self._problem.classes) > 12 or len(self._problem.choices) > 64:
             return
+        until = (time.perf_counter() + self._deadline) / 2
         for choice in range(len(self._problem.choices)):
+            if time.perf_counter() >= until:
+                return
             found = maximal_patterns(self._problem, choice, listed)
             if found is not None:
                 self.add((choice, pattern) for pattern in found)

@@ -43,7 +43,7 @@ class PartSearch:
 
     def cheaper(self, deadline: float) -> Iterator[dict[int, int]]:
         """Sets that leave no pod over by the forecast, each cheaper than the one before."""
-        listed = self._sets_below(self._problem.cost_of_choices(self._best), self._settings.listed_sets)
+        listed = self._sets_below(self._problem.cost_of_choices(self._best), self._settings.listed_sets, deadline)
         if listed is not None:
             yield from self._best_of(listed, deadline)
         else:
@@ -55,35 +55,45 @@ class PartSearch:
             for resource, wanted in self._needed
         )
 
-    def _sets_below(self, cost: int, most: int) -> list[dict[int, int]] | None:
+    def _sets_below(self, cost: int, most: int, deadline: float) -> list[dict[int, int]] | None:
         """Every set with the resources whose cost is from the bound to less than this. None if there are more than so
-        many, or if a shape costs nothing."""
+        many, if a shape costs nothing, or if the time is over."""
         problem = self._problem
         order = sorted(range(len(problem.choices)), key=lambda at: -problem.prices[at])
         if not order or not problem.prices.all():
             return None
         prices = [int(problem.prices[at]) for at in order]
+        frees = [[self._free[choice][resource] for resource, _ in self._needed] for choice in order]
+        # The most of each resource that this choice and those after it sell for a price of 1.
+        rates = np.maximum.accumulate((np.array(frees, dtype=float).T / prices).T[::-1])[::-1].tolist()
         found: list[dict[int, int]] = []
         visits = 0
 
-        def visit(at: int, spent: int, chosen: dict[int, int]) -> bool:
-            """False if there are too many."""
+        def visit(at: int, spent: int, chosen: dict[int, int], wanted: list[int]) -> bool:
+            """False if there are too many. `wanted`: what the chosen nodes lack of each resource."""
             nonlocal visits
             visits += 1
-            price, last = prices[at], at == len(order) - 1
-            first = max(-((spent - self._bound) // price), 0) if last else 0
-            for count in range((cost - 1 - spent) // price, first - 1, -1):
+            price, free, last = prices[at], frees[at], at == len(order) - 1
+            money = cost - 1 - spent
+            if any(lack > money * rate * (1 + 1e-9) for lack, rate in zip(wanted, rates[at], strict=True)):
+                return True
+            enough = [-(-lack // each) for lack, each in zip(wanted, free, strict=True) if lack > 0] if last else []
+            first = max(-((spent - self._bound) // price), *enough, 0) if last else 0
+            for count in range(money // price, first - 1, -1):
                 own = {**chosen, order[at]: count} if count else chosen
                 if not last:
-                    if visits > 5 * most or not visit(at + 1, spent + count * price, own):
+                    if visits > 5 * most or time.perf_counter() >= deadline:
                         return False
-                elif self._has_resources(own) and problem.allows(own):
+                    left = [lack - count * each for lack, each in zip(wanted, free, strict=True)]
+                    if not visit(at + 1, spent + count * price, own, left):
+                        return False
+                elif problem.allows(own):
                     found.append(own)
                     if len(found) > most:
                         return False
             return True
 
-        return found if visit(0, 0, {}) else None
+        return found if visit(0, 0, {}, [lack for _, lack in self._needed]) else None
 
     def _best_of(self, listed: list[dict[int, int]], deadline: float) -> Iterator[dict[int, int]]:
         """By bisection: from a set that fails to dearer ones, from one that holds all pods to cheaper ones."""

@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.sizing [SECONDS] [known|large|mixed] [NUMBER...]`: costs beside those of two autoscalers.
+"""`python -m tests.benchmarks.sizing [SECONDS] [known|large|mixed|wide] [NUMBER...]`: costs beside those of two autoscalers.
 
 `python -m tests.benchmarks.sizing draw` prints the draws of `instances.DRAWS`.
 """
@@ -10,7 +10,7 @@ import time
 
 from tests.benchmarks.sizing.autoscalers import AUTOSCALERS, cost_of
 from tests.benchmarks.sizing.instances import KNOWN, find_draw, known_optimum
-from tests.benchmarks.sizing.large import LARGE, MIXED, large, mixed
+from tests.benchmarks.sizing.large import LARGE, MIXED, WIDE, large, mixed, wide
 
 
 def main(arguments: list[str]) -> None:
@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> None:
         print(tuple(find_draw(number) for number in range(KNOWN)))  # noqa: T201
         return
     seconds = float(arguments[0]) if arguments else 20.0
-    kinds = {"known": (known_optimum, KNOWN), "large": (large, LARGE), "mixed": (mixed, MIXED)}
+    kinds = {"known": (known_optimum, KNOWN), "large": (large, LARGE), "mixed": (mixed, MIXED), "wide": (wide, WIDE)}
     savings: dict[str, list[float]] = {name: [] for name in AUTOSCALERS}
     for kind in [arguments[1]] if len(arguments) > 1 else kinds:
         make, count = kinds[kind]

@@ -10,6 +10,7 @@ from tests.benchmarks.sizing.instances import ZONE, Instance, node_of
 
 LARGE = 10
 MIXED = 13
+WIDE = 2
 POOL = "pool"
 _ZONES = ("eu-1a", "eu-1b", "eu-1c")
 # GiB of memory for a vCPU, and the price of a vCPU and hour, as public price lists have them; and the pool of the family.
@@ -25,29 +26,27 @@ _RATIOS = {"general": (2, 3, 4), "compute": (1, 2), "memory": (6, 7, 8)}
 
 
 def catalog(draw: random.Random, shapes: int) -> dict[str, Any]:
-    """So many instance types, some of each pool. The kubelet keeps a share of each back."""
-    found: list[dict[str, Any]] = []
-    for cores in reversed(_SIZES):
-        for family, (ratio, per_core, pool) in _FAMILIES.items():
-            kubelet = {"kubeReserved": {"cpu": "80m", "memory": f"{255 + 77 * cores}Mi"}}
-            capacity = {"cpu": str(cores), "memory": f"{cores * ratio}Gi", "pods": "58" if cores < 16 else "234"}
-            labels = {POOL: pool}
-            found.append(
-                {
-                    "name": f"{family}.{cores}",
-                    "price": str(per_core * cores),
-                    "capacity": capacity,
-                    "kubelet": kubelet,
-                    "labels": labels,
-                }
-            )
+    """So many instance types, some of each pool."""
+    found = [
+        _instance_type(family, cores, *figures) for cores in reversed(_SIZES) for family, figures in _FAMILIES.items()
+    ]
     # The largest of each family, so that every pod fits, and others.
     others = sorted(draw.sample(range(4, len(found)), max(shapes - 4, 0)))
+    return _catalog_of(found[:4] + [found[at] for at in others])
+
+
+def _catalog_of(shapes: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"apiVersion": "ksched/v1", "kind": "Catalog", "unit": "USD/h", "shapes": shapes}
+
+
+def _instance_type(family: str, cores: int, ratio: int, per_core: Decimal, pool: str) -> dict[str, Any]:
+    """The kubelet keeps a share of each back."""
     return {
-        "apiVersion": "ksched/v1",
-        "kind": "Catalog",
-        "unit": "USD/h",
-        "shapes": found[:4] + [found[at] for at in others],
+        "name": f"{family}.{cores}",
+        "price": str(per_core * cores),
+        "capacity": {"cpu": str(cores), "memory": f"{cores * ratio}Gi", "pods": "58" if cores < 16 else "234"},
+        "kubelet": {"kubeReserved": {"cpu": "80m", "memory": f"{255 + 77 * cores}Mi"}},
+        "labels": {POOL: pool},
     }
 
 
@@ -78,6 +77,17 @@ def mixed(number: int) -> Instance:
             each["spec"].pop("nodeSelector", None)
         objects.append(each)
     return Instance(f"mixed-{number:02}", tuple(objects), offered)
+
+
+def wide(number: int) -> Instance:
+    """160 instance types: four generations of each family, in ten sizes, at prices that differ by a few per cent."""
+    draw, shapes = random.Random(f"wide-{number}"), []
+    for generation in range(1, 5):
+        for family, (ratio, per_core, pool) in _FAMILIES.items():
+            price = (per_core * (100 + draw.randint(-8, 8)) / 100).quantize(Decimal("0.0001"))
+            sizes = (64, 48, 32, 24, 16, 12, 8, 6, 4, 2)
+            shapes += [_instance_type(f"{family}.{generation}", cores, ratio, price, pool) for cores in sizes]
+    return Instance(f"wide-{number:02}", tuple(cluster(draw, 20, 400, 16)), _catalog_of(shapes))
 
 
 def cluster(draw: random.Random, nodes: int, pending: int, workloads: int) -> list[dict[str, Any]]:

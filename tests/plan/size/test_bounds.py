@@ -292,6 +292,23 @@ def test_a_search_of_a_part_that_runs_out_of_time_is_cut(listed: int) -> None:
     assert ([*search.cheaper(time.perf_counter() - 1)], search.cut) == ([], True)
 
 
+def test_the_list_of_the_sets_of_a_part_ends_with_the_time() -> None:
+    made = packing([(60, 1, 1)], [(10 + at, 1 + at, 1 + at) for at in range(14)], cap=60)
+    (part,) = components(made)
+    search = PartSearch(part, {0: 60}, 0, SearchSettings(listed_sets=1_000_000))
+    started = time.process_time()
+    assert ([*search.cheaper(time.perf_counter() + 0.1)], search.cut) == ([], True)
+    assert time.process_time() - started < 2
+
+
+def test_patterns_are_listed_in_half_of_the_time() -> None:
+    made = packing([(9, at, 10 - at) for at in range(1, 10)], [(10, 40 + at, 40 + at) for at in range(20)])
+    started = time.process_time()
+    program = PurchaseProgram(made, time.perf_counter() + 0.1, 10_000)
+    assert time.process_time() - started < 1.5
+    assert not program.is_exact
+
+
 @pytest.mark.parametrize(
     ("nodes", "combinations", "found"),
     [

@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.plan.size.results import Sizing
 from tests.benchmarks.sizing.autoscalers import AUTOSCALERS, cost_of
 from tests.benchmarks.sizing.instances import KNOWN, Instance, known_optimum, packed_nodes_are_accepted
+from tests.benchmarks.sizing.large import wide
 from tests.plan.size.cases import left_pending
 
 LIMIT = 20.0
@@ -59,10 +60,11 @@ def test_autoscalers_pay_at_least_the_optimum(number: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [2, 9, 24])
-def test_size_is_not_dearer(number: int) -> None:
-    instance = known_optimum(number)
-    found = instance.simulator().size(dict(instance.catalog), time_limit=30)
+@pytest.mark.parametrize(
+    "instance", [*map(known_optimum, (2, 9, 24)), pytest.param(wide(1), id="160 shapes")], ids=lambda each: each.name
+)
+def test_size_is_not_dearer(instance: Instance) -> None:
+    found = instance.simulator().size(dict(instance.catalog), time_limit=60)
     costs = {name: cost_of(instance, buy) for name, buy in AUTOSCALERS.items()}
     assert all(found.cost <= cost for cost in costs.values())
     assert any(found.cost < cost for cost in costs.values())
