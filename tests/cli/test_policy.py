@@ -139,7 +139,7 @@ def test_hpa_without_an_autoscaler_is_a_mistake(tmp_path: Path, capsys: pytest.C
 def of_kind(kind: str, replicas: int = 3, **spec: Any) -> dict[str, Any]:
     """A workload without pods. Fields of its pods may be among those of its spec."""
     item = workload(replicas, 0)[0]
-    of_pods = {name: spec.pop(name) for name in ("priorityClassName",) if name in spec}
+    of_pods = {name: spec.pop(name) for name in ("priorityClassName", "nodeSelector") if name in spec}
     template = {**item["spec"]["template"], "spec": {**SPEC, **of_pods}}
     return {**item, "kind": kind, "spec": {**item["spec"], "template": template, **spec}}
 
@@ -188,6 +188,12 @@ def test_a_workload_that_makes_no_pods_any_more(
             1,
             "DaemonSet default/w has no pods: the API server refuses them (ResourceQuota): exceeded quota: q",
             id="a quota, and a DaemonSet",
+        ),
+        pytest.param(
+            [of_kind("DaemonSet", nodeSelector={"no": "where"})],
+            1,
+            "DaemonSet default/w has no pods: it runs on none of the nodes, because of its node selector",
+            id="no node of a DaemonSet",
         ),
         pytest.param(workload(0, 0), 0, "Deployment default/w has no pods: it wants none (spec.replicas is 0)", id="0"),
         pytest.param(

@@ -13,9 +13,10 @@ from msgspec import Struct, structs
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.object_facts import is_terminal, pod_key, waits_for_node
-from ksched_cli.api.workloads import CronJob, Deployment, Job, ReplicaSet
+from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity, top_owner
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem, UsageError, did_you_mean, named
@@ -344,7 +345,7 @@ def find_missing_pods(source: LoadedInput, text: str, namespace: str) -> Missing
         return None
     label = f"{target.kind.__name__} {item.metadata.namespace}/{item.metadata.name}"
     there = [pod for pod in pods_meant(source.loaded, target, namespace) if not is_terminal(pod)]
-    none = _wants_none(item)
+    none = _wants_none(item) or _without_nodes(source.loaded, item)
     if there and (none or (isinstance(item, Deployment) and not _has_sets(source.loaded, item))):
         return None
     changes = Changes(edits=[_WithMissingPods(target, namespace, bool(none))], namespace=namespace)
@@ -378,6 +379,16 @@ def _wants_none(item: Any) -> str:
         if getattr(spec, field, None) == 0:
             return f"it wants none (spec.{field} is 0)"
     return ""
+
+
+def _without_nodes(loaded: Loaded, item: Any) -> str:
+    """Why a DaemonSet makes no pod; empty for other workloads, and if one of the nodes is to have a pod."""
+    if not isinstance(item, DaemonSet):
+        return ""
+    spec = daemon_spec(item)
+    if any(should_run(spec, node) for node in loaded.of(Node)):
+        return ""
+    return "it runs on none of the nodes, because of its node selector, its affinity or their taints"
 
 
 def _has_sets(loaded: Loaded, item: Deployment) -> bool:
