@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ksched_cli.api.conversion import Path, has_null, path_text, type_name
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
-from ksched_cli.api.validation import checks, containers, others, pods, selectors, volumes, workloads
+from ksched_cli.api.validation import checks, containers, devices, others, pods, selectors, volumes, workloads
 from ksched_cli.api.validation.checks import Check, Needed, one_of
 from ksched_cli.api.validation.errors import Errors, FieldError, required
 from ksched_cli.api.validation.fields import fields_of, is_type, minors_of, type_of
@@ -29,7 +29,16 @@ from ksched_cli.errors import did_you_mean
 # The types around a value with their paths, the innermost last.
 _Around: TypeAlias = tuple[tuple[str, Path], ...]
 
-_TABLES = (checks.ROWS, containers.ROWS, selectors.ROWS, pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS)
+_TABLES = (
+    checks.ROWS,
+    containers.ROWS,
+    selectors.ROWS,
+    pods.ROWS,
+    workloads.ROWS,
+    volumes.ROWS,
+    devices.ROWS,
+    others.ROWS,
+)
 # Fields that are no pointers in Go: one that is missing is an empty one. The type where `template` is a pointer.
 _NO_POINTERS, _POINTS = ("spec", "template", "jobTemplate"), "ReplicationControllerSpec"
 # Fields that the API server drops while their gate is off: by type and field when their values count.

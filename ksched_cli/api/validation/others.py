@@ -1,4 +1,4 @@
-"""Rows for services, budgets, quotas, classes, autoscalers, devices and other objects that the simulation reads (the
+"""Rows for services, budgets, quotas, classes, autoscalers and other objects that the simulation reads (the
 Validate functions of pkg/apis and of PodSecurity). Kinds without rows are checked for names and types of fields
 only."""
 
@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.conversion import Path
-from ksched_cli.api.label_names import domain_problems, key_problems, value_problems
+from ksched_cli.api.label_names import key_problems
 from ksched_cli.api.validation import checks, errors
 from ksched_cli.api.validation.checks import DOMAIN, LABEL, NEEDED, NOT_NEGATIVE, PORT, Needed, Rows
 from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, overhead_amounts, resource_name
@@ -18,14 +18,12 @@ from ksched_cli.api.validation.errors import Errors, duplicate, forbidden, inval
 from ksched_cli.api.validation.fields import (
     amount_in,
     each_at,
-    fields_of,
     items_at,
     number_at,
     object_at,
     text_at,
     texts_at,
 )
-from ksched_cli.api.validation.volumes import driver_name
 from ksched_cli.api.workloads import SYSTEM_PRIORITIES
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
@@ -398,94 +396,6 @@ _DATA_KEYS = checks.each_key(checks.config_key)
 _POSITIVE = (Needed("must be greater than zero"), checks.no_less_than(1, "must be greater than zero"))
 _SEGMENT = checks.name(checks.path_segment)
 
-# Devices
-
-
-def _device_count(request: Mapping[str, Any], path: Path) -> Errors:
-    """validateDeviceAllocationMode."""
-    is_all, count = text_at(request, "allocationMode") == "All", number_at(request, "count") or 0
-    if is_all and count:
-        return [invalid((*path, "count"), count, "must not be specified when allocationMode is 'All'")]
-    # By default the count is 1 (SetDefaults_ExactDeviceRequest), also if it is written as 0.
-    return [invalid((*path, "count"), count, "must be greater than zero")] if count < 0 else ()
-
-
-def _device_claim(claim: Mapping[str, Any], path: Path) -> Errors:
-    """validateDeviceClaim: constraints and configuration name requests of the claim."""
-    known: set[str] = set()
-    for _, request in items_at(claim, "requests"):
-        own = text_at(request, "name")
-        known |= {own, *(f"{own}/{text_at(each, 'name')}" for _, each in items_at(request, "firstAvailable"))}
-    for field in ("constraints", "config"):
-        for here, found in each_at(claim, path, field):
-            names = texts_at(found, "requests")
-            for at, request_name in checks.repeated(names):
-                yield duplicate((*here, "requests", at), request_name)
-            for at, request_name in enumerate(names):
-                if request_name not in known:
-                    text = "must be the name of a request in the claim or the name of a request and a subrequest"
-                    yield invalid((*here, "requests", at), request_name, text)
-
-
-def _device_toleration(found: Mapping[str, Any], path: Path) -> Errors:
-    """validateDeviceToleration, and the check of the operator that its declarative rules add."""
-    value = text_at(found, "value")
-    if text_at(found, "operator") == "Exists":
-        return [invalid((*path, "value"), value, "must be empty for operator `Exists`")] if value else ()
-    return invalid_all((*path, "value"), value, value_problems(value))
-
-
-def _parameters(found: Mapping[str, Any], path: Path) -> Errors:
-    """validateRawExtension."""
-    value, here = found.get("parameters"), (*path, "parameters")
-    if value is None:
-        return [required(here)]
-    return () if isinstance(value, dict) else [invalid(here, "<value omitted>", "must be a valid JSON object")]
-
-
-def _qualified(text: str) -> list[str]:
-    """validateFullyQualifiedName."""
-    domain, slash, own = text.partition("/")
-    if not slash:
-        return ["a fully qualified name must be a domain and a name separated by a slash"]
-    return [*domain_problems(domain), *_identifier(own)]
-
-
-def _identifier(text: str) -> list[str]:
-    """validateCIdentifier."""
-    found = ["must be no more than 32 bytes"] if len(text.encode()) > 32 else []
-    if not (text.isidentifier() and text.isascii()):
-        found.append("a valid C identifier must start with a letter or an underscore")
-    return found
-
-
-def _device_node(spec: Mapping[str, Any], path: Path) -> Errors:
-    """validateResourceSliceSpec: the fields that choose the nodes of the devices."""
-    if spec.get("nodeName") == "":
-        yield invalid((*path, "nodeName"), "", "must be either unset or set to a non-empty string")
-    for field in ("allNodes", "perDeviceNodeSelection"):
-        if spec.get(field) is False:
-            yield invalid((*path, field), False, "must be either unset or set to true")
-    if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
-        yield invalid(path, "", "only one of `sharedCounters` or `devices` is allowed")
-
-
-_VERSION_PART = "(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
-_VERSION = (
-    rf"(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){{2}}(-{_VERSION_PART}(\.{_VERSION_PART})*)?"
-    r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?"
-)
-_ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
-_ONE_VALUE = (invalid, "", "exactly one value must be specified")
-
-_ONE_REQUEST = "exactly one of `exactly` or `firstAvailable` is required"
-_REQUEST: Mapping[str, Any] = {
-    "": _device_count,
-    "deviceClassName!": DOMAIN,
-    "selectors": checks.not_more_than(32),
-    "allocationMode": "All|ExactCount",
-}
-
 
 def _config_map(document: Mapping[str, Any], path: Path) -> Errors:
     """ValidateConfigMap: a key that both fields have, and the size of all values."""
@@ -580,87 +490,6 @@ ROWS: Rows = {
         "value": _POSITIVE,
         "periodSeconds": (*_POSITIVE, checks.in_range(-(2**31), 1800, "must be less than or equal to 1800")),
     },
-    "DeviceClassSpec": {
-        "selectors": checks.not_more_than(32),
-        "extendedResourceName": checks.form(
-            lambda text: [] if is_extended_name(text) else ["must be a valid extended resource name"]
-        ),
-    },
-    "DeviceSelector": {"cel": NEEDED},
-    "CELDeviceSelector": {"expression!": checks.no_longer(10 * 1024)},
-    "DeviceClassConfiguration DeviceClaimConfiguration": {"opaque": NEEDED},
-    "OpaqueDeviceConfiguration": {"": _parameters, "driver!": checks.name(driver_name)},
-    "DeviceClaim": {
-        "": _device_claim,
-        "requests": (checks.not_more_than(32), checks.unique("name")),
-        "constraints config": checks.not_more_than(32),
-    },
-    "DeviceRequest": {
-        "": checks.choice(
-            *("exactly", "firstAvailable"),
-            none=(required, _ONE_REQUEST),
-            many=(invalid, "", _ONE_REQUEST),
-            at="exactly",
-        ),
-        "name!": LABEL,
-        "firstAvailable": (checks.not_more_than(8), checks.unique("name")),
-    },
-    "ExactDeviceRequest": _REQUEST,
-    "DeviceSubRequest": {**_REQUEST, "name!": LABEL},
-    "DeviceConstraint": {
-        "": checks.choice(
-            *("matchAttribute", "distinctAttribute"),
-            none=(required, "matchAttribute or distinctAttribute is required"),
-            many=(forbidden, "may not specify more than one attribute"),
-        ),
-        "matchAttribute distinctAttribute": checks.form(_qualified),
-    },
-    "DeviceToleration": {
-        "": _device_toleration,
-        "key": checks.name(key_problems),
-        "operator": "*Equal|Exists",
-        "effect": "NoExecute|NoSchedule|None",
-    },
-    "DeviceTaint": {
-        "key!": checks.name(key_problems),
-        "value": checks.name(value_problems),
-        "effect!": "NoExecute|NoSchedule|None",
-    },
-    "ResourceSliceSpec": {
-        "": (
-            checks.choice(
-                *("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"),
-                none=(required, _ONE_PLACE),
-                many=(invalid, "", f"{_ONE_PLACE}, but multiple fields are set"),
-                empty="",
-            ),
-            _device_node,
-        ),
-        "driver!": checks.name(driver_name),
-        "nodeName": DOMAIN,
-        "devices": (checks.not_more_than(128), checks.unique("name", of_item=True)),
-    },
-    "ResourcePool": {
-        "": checks.always("resourceSliceCount", 0, checks.no_less_than(1, "must be greater than zero")),
-        "name!": (
-            checks.name(lambda text: [problem for part in text.split("/") for problem in domain_problems(part)]),
-            checks.no_longer(253),
-        ),
-        "generation": checks.no_less_than(0, "must be greater than or equal to zero"),
-    },
-    "Device": {
-        "name!": LABEL,
-        "attributes capacity": checks.each_key(lambda key: _qualified(key) if "/" in key else _identifier(key)),
-    },
-    "DeviceAttribute": {
-        "": checks.choice(*fields_of("DeviceAttribute"), none=_ONE_VALUE, many=_ONE_VALUE),
-        "string": checks.no_longer(64),
-        "version": (
-            checks.matches(_VERSION, "must be a string compatible with semver.org spec 2.0.0"),
-            checks.no_longer(64),
-        ),
-    },
-    "ResourceClaimTemplate": {"spec": NEEDED},
     "ConfigMap": {"": _config_map, "data binaryData": _DATA_KEYS},
     "Secret": {"data stringData": _DATA_KEYS},
 }
