@@ -174,4 +174,5 @@ def _happen(event: TimedEvent, plane: ControlPlane) -> None:
     if event.action == "delete":
         plane.api.delete(event.item, grace=0)
     else:
-        plane.api.update(event.item, admit=False)
+        write = plane.api.update if plane.store.current(event.item) else partial(plane.api.create, admit=False)
+        write(event.item)

@@ -242,11 +242,11 @@ class ApiServer(Logged):
                 return None
         return None
 
-    def update(self, item: T, *, admit: bool = True) -> T:
+    def update(self, item: T) -> T:
         """Replace the object of this kind and name, or create it."""
         old = self.store.current(item)
         if old is None:
-            return self.create(item, admit=admit)
+            return self.create(item)
         self.replace(old, item)
         return item
 
