@@ -271,6 +271,7 @@ def with_claim(daemon_set: Any) -> Any:
         pytest.param([node("n"), waiting("r").on("n").phase("Failed"), waiting(cpu="4")], "n", id="a pod that has ended"),
         pytest.param([node("n"), agent(), waiting()], "n", id="room beside a DaemonSet pod that is to come"),
         pytest.param([node("n"), agent("3500m"), waiting()], "", id="no room beside it"),
+        pytest.param([node("n").taint("t"), agent("3500m"), waiting().toleration("t", "Exists")], "n", id="a DaemonSet stays away"),
         pytest.param([node("n"), with_claim(agent("3500m")), waiting()], "n", id="a DaemonSet with a claim counts nowhere"),
         pytest.param(
             [
