@@ -155,7 +155,7 @@ def test_cpu_cannot_be_ignored() -> None:
 
 
 def test_explain_gives_the_numbers() -> None:
-    running = [make_pod("r").requests(cpu="3").on("n").obj()]
+    running = [make_pod("r").requests(cpu="3").on("n").obj(), make_pod("other").requests(memory="1Gi").on("n").obj()]
     made = make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="2").obj(), running)
     detail = made.plugin.explain(made.state(), made.pod, made.nodes(), 0)
     held = [{"pod": "default/r", "amount": 3000}]
