@@ -204,6 +204,8 @@ def test_unknown_fields_are_passed_over() -> None:
             {"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "a"}}]}, [Pod], id="typed"
         ),
         pytest.param({"apiVersion": "v1", "kind": "NodeList", "items": None}, [], id="no items"),
+        pytest.param({"apiVersion": "x.io/v1", "kind": "AllowList", "spec": {}}, [UnknownKind], id="named as a list"),
+        pytest.param({"apiVersion": "x.io/v1", "kind": "Shelf", "items": [pod()]}, [UnknownKind], id="with own items"),
         pytest.param(
             {
                 "apiVersion": "v1",
@@ -217,6 +219,7 @@ def test_unknown_fields_are_passed_over() -> None:
 )
 def test_lists_are_opened(document: Any, kinds: list[type]) -> None:
     assert [type(found.value) for found in decode_json(json.dumps(document).encode())] == kinds
+    assert [type(found.value) for found in decode_plain(document)] == kinds
 
 
 def test_an_unknown_kind_is_told_and_not_a_problem() -> None:

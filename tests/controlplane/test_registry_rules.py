@@ -239,6 +239,7 @@ LOW = "--service-node-port-range=80-32767"
         pytest.param([api_server()], 8080, "is 30000-32767", "", id="without the flag, below"),
         pytest.param([api_server("--service-node-port-range=low")], 30080, "", "30000-32767", id="a flag of no range"),
         pytest.param([api_server(LOW, namespace="shop")], 8080, "is 30000-32767", "", id="a pod of a user"),
+        pytest.param([api_server(LOW, labels={})], 8080, "is 30000-32767", "", id="another pod of the system"),
         pytest.param([service("b", 20080)], 20080, "already allocated", "", id="a port that proves another range"),
         pytest.param([service("b", 20080)], 25000, "", "20080-32767", id="above a port that proves another range"),
         pytest.param([service("b", 20080)], 20079, "is 20080-32767", "", id="below such a port"),
