@@ -181,6 +181,18 @@ READS_DATA = (
             id="the gate of groups is on after",
         ),
         pytest.param(
+            [*nodes(1, 1, 1), pod_group(2, 10), running("strong", "n1", 5), running("weak", "n2"),
+             running("other", "n3"), in_group("p1"), in_group("p2")],
+            "",
+            {
+                "p1": ("n2", "n1", "rule GenericWorkload"),
+                "p2": ("n3", "n2", "rule GenericWorkload"),
+                "strong": ("n1", "gone", "preemption for pod group default/g"),
+                "other": ("gone", "n3", "preemption for default/p2 GenericWorkload"),
+            },
+            id="the pods preempt as a group after",
+        ),
+        pytest.param(
             [*nodes(2), pod_group(3), in_group("p1", 0), in_group("p2", 0)],
             "",
             {"p1": ("n1", "", "rule GenericWorkload"), "p2": ("n1", "", "rule GenericWorkload")},
