@@ -86,8 +86,11 @@ def test_pods_count_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFi
 def test_kube_scheduler_does_not_look_at_the_operating_system_of_a_pod(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    workload = make_workload("Deployment", pod={"os": {"name": "windows"}})
-    assert checked(tmp_path, capsys, workload, dump=(LINUX,)) == (0, [("KS206", "PodOSNotSupported")])
+    """One of two nodes has another one."""
+    workload = make_workload("Deployment", pod={"os": {"name": "windows"}}, replicas=2)
+    other = make_node("n2").label(**{"kubernetes.io/os": "windows"}).allocatable(cpu="4", memory="8Gi", pods=3).doc()
+    assert checked(tmp_path, capsys, workload, dump=(LINUX, other)) == (0, [("KS206", "1 of 2 pods")])
+    assert checked(tmp_path, capsys, workload, dump=(LINUX,)) == (0, [("KS206", "2 of 2 pods")])
     assert checked(tmp_path, capsys, make_workload("Deployment"), dump=(LINUX,)) == (0, [])
 
 

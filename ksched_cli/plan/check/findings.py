@@ -412,6 +412,8 @@ class Findings:
             return f"{share} evicted: {case.message or named(case.pods)}"
         if case.code.code == ROLLOUT_QUOTA:
             return f"a new pod is refused while the old ones are there: {case.message}"
+        if case.code.code == OTHER_OS:
+            return f"{share}: {case.message}"
         if case.is_sentence or not case.pods:
             return case.message
         if case.refusal:
