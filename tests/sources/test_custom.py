@@ -92,6 +92,9 @@ CASES = [
         "SparkApplication", "sparkoperator.k8s.io/v1beta2", "executor: {instances: 3}\ndriver: {}", {"driver": 1, "executor": 3}, id="Spark"
     ),
     pytest.param(
+        "SparkApplication", "sparkoperator.k8s.io/v1beta2", "executor: {}\ndriver: {}", {"driver": 1, "executor": 2}, id="Spark's own number"
+    ),
+    pytest.param(
         "PyTorchJob", "kubeflow.org/v1", f"pytorchReplicaSpecs: {{Master: {{{PLAIN}}}, Worker: {REPLICAS}}}", {"Master": 1, "Worker": 2}, id="PyTorchJob"
     ),
     pytest.param(

@@ -500,6 +500,9 @@ MODEL = 'device.attributes["d"].model'
             id="one literal after another",
         ),
         pytest.param(f'{MODEL} == "a" + "b"', f'{MODEL} == "A" + "b"', False, id="texts that are joined"),
+        pytest.param(
+            f'{MODEL} + device.x == "ab"', f'{MODEL} + device.x == "AB"', False, id="attributes that are joined"
+        ),
         pytest.param(f'{MODEL}.startsWith("a")', f'{MODEL}.startsWith("a")', False, id="a part of the text"),
         pytest.param(
             f"size({MODEL}) > 1 && has({MODEL})", f"size({MODEL}) > 1 && has({MODEL})", False, id="its length"
