@@ -45,3 +45,11 @@ def test_a_seldom_rule_refuses_one_and_takes_its_twin(
     found = refusals(kind, refused)
     assert [each for each in found if each.startswith(problem)], found
     assert refusals(kind, taken) == []
+
+
+def test_defaults_that_a_limit_of_pods_may_not_have_are_not_compared() -> None:
+    limit = {"type": "Pod", "max": {"cpu": 1}, "default": {"cpu": 2}, "defaultRequest": {"cpu": 3}}
+    assert refusals("LimitRange", {"spec": {"limits": [limit]}}) == [
+        f"spec.limits[0].{field}: Forbidden: may not be specified when `type` is 'Pod'"
+        for field in ("default", "defaultRequest")
+    ]

@@ -517,6 +517,7 @@ MODEL = 'device.attributes["d"].model'
         pytest.param(
             '"a" in device.attributes["d"].x', '"a" in device.attributes["d"].x', False, id="in one attribute"
         ),
+        pytest.param('device.x == ["a"]', 'device.x == ["a"]', False, id="beside a list"),
         pytest.param('"a" in ["a"]', '"a" in ["a"]', False, id="no attribute"),
         pytest.param('device.x == "', "", False, id="not to be parsed"),
     ],
