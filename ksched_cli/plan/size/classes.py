@@ -158,11 +158,6 @@ class Surveyor:
         places = (nodes.allowed_pods[rows] - usage.pod_count[rows])[:, None]
         return np.concatenate([amounts, places], axis=1)
 
-    def _total(self, rows: RowColumn) -> Matrix:
-        """What the nodes can allocate, by node and resource."""
-        nodes = self._cluster.nodes
-        return np.concatenate([nodes.allocatable[:, rows].T, nodes.allowed_pods[rows][:, None]], axis=1)
-
     def _count_on(self, row: int, pods: Sequence[int], most: int) -> int:
         """How many of the pods the filters let onto the node one after the other."""
         with self._cluster.undo.trial():
@@ -213,8 +208,7 @@ class Surveyor:
         requests = np.array([each.requests for each in classes], dtype=np.int64)
         requests = requests.reshape(len(classes), len(self._cluster.resources) + 1)
         grain = self._catalog.grain
-        amounts = (self._free(probes), self._free(others), self._total(probes), self._total(others))
-        requests, (free, room, total, whole) = reduced(requests, *amounts)
+        requests, (free, room) = reduced(requests, self._free(probes), self._free(others))
         classes = [replace(each, requests=tuple(row)) for each, row in zip(classes, requests.tolist(), strict=True)]
         most = np.array([group[0].on_shapes for group in groups], dtype=np.int64).reshape(len(groups), len(shapes))
         choices: dict[Hashable, list[int]] = defaultdict(list)
@@ -224,7 +218,6 @@ class Surveyor:
             ShapeChoice(
                 tuple(shapes[at] for at in members),
                 int(shapes[members[0]].price / grain) if grain else 0,
-                tuple(total[members[0]].tolist()),
                 tuple(free[members[0]].tolist()),
                 tuple(most[:, members[0]].tolist()),
                 shapes[members[0]].most,
@@ -242,7 +235,7 @@ class Surveyor:
         return PackingProblem(
             tuple(classes),
             offered,
-            _rooms(requests, room, whole, fitting),
+            _rooms(requests, room, fitting),
             self._rivals(groups),
             grain,
             turns,
@@ -295,16 +288,16 @@ class Surveyor:
         return any(_clash(mine, theirs) for mine in one.info.host_ports for theirs in other.info.host_ports)
 
 
-def _rooms(requests: Matrix, frees: Matrix, totals: Matrix, mosts: Matrix) -> tuple[Room, ...]:
+def _rooms(requests: Matrix, frees: Matrix, mosts: Matrix) -> tuple[Room, ...]:
     """Nodes of the cluster that take some pending pod, those alike together. `mosts` is by class and node."""
     if not len(requests) or not len(frees):
         return ()
-    found: Counter[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = Counter()
+    found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for at in np.nonzero(mosts.any(axis=0))[0]:
         own = frees[at].copy()
         own[-1] = _places(requests[mosts[:, at] > 0], own)
-        found[tuple(totals[at].tolist()), tuple(own.tolist()), tuple(mosts[:, at].tolist())] += 1
-    return tuple(Room(total, free, most, count) for (total, free, most), count in found.items())
+        found[tuple(own.tolist()), tuple(mosts[:, at].tolist())] += 1
+    return tuple(Room(free, most, count) for (free, most), count in found.items())
 
 
 def _places(requests: Matrix, free: Matrix) -> int:

@@ -41,12 +41,11 @@ class PodClass(Struct, frozen=True):
 
 
 class ShapeChoice(Struct, frozen=True):
-    """Shapes that differ in their zone alone: one variable of the program. `price` is in grains of the catalog; `total`
-    is what a node can allocate, `free` what DaemonSets leave of it."""
+    """Shapes that differ in their zone alone: one variable of the program. `price` is in grains of the catalog; `free`
+    is what DaemonSets leave of what a node can allocate."""
 
     variants: tuple[NodeShape, ...]
     price: int
-    total: tuple[int, ...]
     free: tuple[int, ...]
     most: tuple[int, ...]
     limit: int | None
@@ -63,7 +62,6 @@ class ShapeChoice(Struct, frozen=True):
 class Room(Struct, frozen=True):
     """What is free on `count` nodes of the cluster that are alike, and how many pods of each class fit on one."""
 
-    total: tuple[int, ...]
     free: tuple[int, ...]
     most: tuple[int, ...]
     count: int

@@ -65,9 +65,9 @@ def packing(
     for number, (price, *free) in enumerate(shapes):
         limit = limits[number] if limits else None
         named = NodeShape(f"s{number}", Decimal(price), {}, most=limit)
-        choices.append(ShapeChoice((named,), price, tuple(free), tuple(free), most(free), limit))
+        choices.append(ShapeChoice((named,), price, tuple(free), most(free), limit))
     turns = tuple(at for at, each in enumerate(classes) for _ in each.pods)
-    of_rooms = [Room(tuple(free), tuple(free), most(free), count) for count, *free in rooms]
+    of_rooms = [Room(tuple(free), most(free), count) for count, *free in rooms]
     nodes = [(f"node-{at}-{number}", each) for at, each in enumerate(of_rooms) for number in range(each.count)]
     return PackingProblem(
         tuple(classes),
