@@ -385,7 +385,8 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
         for error in registries.errors(item, made.document, is_new=False):
             yield item, _invalid(item, error, places)
         for refused in refused_updates(type(item), made.document, before, is_whole=store.is_whole(live)):
-            yield item, _refusal(item, refused, places)
+            if manifests.rules.hold(refused.error):
+                yield item, _refusal(item, refused, places)
         if isinstance(item, PersistentVolumeClaim):
             classes = {each.metadata.name: each for each in store.of(StorageClass)}
             known = classes.get(made.item.spec.storage_class_name or "")

@@ -1,4 +1,4 @@
-"""Changes of PersistentVolumes that the API server refuses and takes (ValidatePersistentVolumeUpdate)."""
+"""Changes of PersistentVolumes, claims and nodes that the API server refuses and takes (their Validate...Update functions)."""
 
 from __future__ import annotations
 
@@ -88,5 +88,84 @@ def test_a_change_of_a_volume(
     write_list(cluster, make_node("n").doc(), live)
     write_list(manifest, new)
     code = run(["check", "--from", str(cluster), "-f", str(manifest), "--allow-empty"])
+    shown = " ".join("".join(capsys.readouterr()).split())
+    assert ((code, text in shown) == (2, True)) if text else code == 0
+
+
+def claim(storage: str = "1Gi", status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    found = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}, **spec}
+    metadata = {"name": "w", "namespace": "default"}
+    made = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": found}
+    return stored({**made, "status": status}) if status else made
+
+
+def of_node(**spec: Any) -> dict[str, Any]:
+    return {**make_node("other").doc(), "spec": spec}
+
+
+GROWN = {"phase": "Bound", "capacity": {"storage": "2Gi"}}
+FAST = {"phase": "Bound", "currentVolumeAttributesClassName": "fast"}
+FIXED = "Forbidden: spec is immutable after creation except"
+
+
+@pytest.mark.parametrize(
+    ("live", "new", "version", "text"),
+    [
+        pytest.param(claim("4Gi", GROWN), claim("3Gi"), "1.36", "", id="less than a failed expansion"),
+        pytest.param(claim("4Gi", GROWN), claim("3Gi"), "1.31", "less than previous value", id="the same before 1.32"),
+        pytest.param(claim("4Gi", GROWN), claim("2Gi"), "1.36", "less than status.capacity", id="all that there is"),
+        pytest.param(
+            claim("1Gi", FAST, volumeAttributesClassName="fast"),
+            claim("1Gi", volumeAttributesClassName="slow"),
+            "1.36",
+            "",
+            id="another class of attributes",
+        ),
+        pytest.param(
+            claim("1Gi", {"phase": "Pending"}, volumeAttributesClassName="fast"),
+            claim("1Gi", volumeAttributesClassName="slow"),
+            "1.36",
+            f"spec.volumeAttributesClassName: {FIXED}",
+            id="another class of attributes of a claim that is not bound",
+        ),
+        pytest.param(
+            claim("1Gi", FAST, volumeAttributesClassName="fast"),
+            claim("1Gi", volumeAttributesClassName=None),
+            "1.36",
+            "spec.volumeAttributesClassName: Forbidden: update to nil is forbidden",
+            id="no class of attributes after one",
+        ),
+        pytest.param(claim("1Gi", GROWN), claim("1Gi", storageClassName="a"), "1.36", "", id="a first class"),
+        pytest.param(
+            claim("1Gi", GROWN, storageClassName=""),
+            claim("1Gi", storageClassName="a"),
+            "1.36",
+            f"spec.storageClassName: {FIXED}",
+            id="a class in place of none",
+        ),
+        pytest.param(of_node(providerID="a"), of_node(providerID="a"), "1.36", "", id="the node of a provider"),
+        pytest.param(
+            of_node(providerID="a"),
+            of_node(providerID="b"),
+            "1.36",
+            'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+            id="another node of a provider",
+        ),
+        pytest.param(of_node(), of_node(podCIDRs=["10.0.0.0/24"]), "1.36", "", id="a first range of pods"),
+    ],
+)
+def test_a_change_of_a_claim_or_a_node(
+    live: dict[str, Any],
+    new: dict[str, Any],
+    version: str,
+    text: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cluster, manifest = tmp_path / "c.json", tmp_path / "m.json"
+    write_list(cluster, make_node("n").doc(), live)
+    write_list(manifest, new)
+    command = ["check", "--from", str(cluster), "-f", str(manifest), "--allow-empty", "--kube-version", version]
+    code = run(command)
     shown = " ".join("".join(capsys.readouterr()).split())
     assert ((code, text in shown) == (2, True)) if text else code == 0

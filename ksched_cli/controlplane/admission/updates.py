@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.conversion import Path
-from ksched_cli.api.core import Pod, Service
+from ksched_cli.api.core import Node, Pod, Service
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.label_names import STABLE_LABELS
 from ksched_cli.api.storage import CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -47,7 +48,9 @@ _POD = (
 )
 _CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 _JOB_LABELS = (*JOB_NAME_LABELS, *JOB_UID_LABELS)
-_STORAGE = ("resources", "requests", "storage")
+_STORAGE, _ATTRIBUTES = ("resources", "requests", "storage"), "volumeAttributesClassName"
+# The first minor that has the gate RecoverVolumeExpansionFailure on: a claim may shrink down to what its volume has.
+_RECOVERS_EXPANSIONS = 32
 
 
 class RefusedUpdate(Struct, frozen=True):
@@ -208,14 +211,25 @@ def _chooses_nodes(path: Path, affinities: Sequence[Mapping[str, Any]]) -> bool:
 
 def _claim(after: Document, before: Document) -> Errors:
     """ValidatePersistentVolumeClaimUpdate. The name of the volume and the class may be set once."""
-    old = object_at(before, "spec")
+    old, status = object_at(before, "spec"), object_at(before, "status")
+    is_bound = text_at(status, "phase") in ("", "Bound")
     for path in _changed(("spec",), after, before):
-        is_set_once = path[1] in ("volumeName", "storageClassName") and not old.get(path[1])
-        if path[1:] != _STORAGE and path[1] != "volumeAttributesClassName" and not is_set_once:
+        is_set_once = (path[1] == "volumeName" and not old.get(path[1])) or (
+            path[1] == "storageClassName" and old.get(path[1]) is None
+        )
+        is_mutable = path[1:] == _STORAGE or (path[1] == _ATTRIBUTES and is_bound)
+        if not is_mutable and not is_set_once:
             yield forbidden(path, _CLAIM)
+    if status.get("currentVolumeAttributesClassName") and not object_at(after, "spec").get(_ATTRIBUTES):
+        text = "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"
+        yield forbidden(("spec", _ATTRIBUTES), text)
     wanted, there = (amount_in(_at(each, ("spec", *_STORAGE))) for each in (after, before))
-    if wanted is not None and there is not None and wanted < there:
-        yield forbidden(("spec", *_STORAGE), "field can not be less than status.capacity")
+    if wanted is None or there is None or wanted >= there:
+        return
+    here, capacity = ("spec", *_STORAGE), amount_in(_at(status, ("capacity", "storage")))
+    yield replace(forbidden(here, "field can not be less than previous value"), until=_RECOVERS_EXPANSIONS)
+    if capacity is None or wanted <= capacity:
+        yield replace(forbidden(here, "field can not be less than status.capacity"), since=_RECOVERS_EXPANSIONS)
 
 
 def refused_resize(after: Document, before: Document, storage_class: Document) -> str:
@@ -229,6 +243,14 @@ def refused_resize(after: Document, before: Document, storage_class: Document) -
         return "Only bound persistent volume claims can be expanded"
     text = "only dynamically provisioned pvc can be resized and the storageclass must support resize"
     return text if of_class and storage_class.get("allowVolumeExpansion") is not True else ""
+
+
+def _node(after: Document, before: Document) -> Errors:
+    """ValidateNodeUpdate."""
+    old, new = object_at(before, "spec"), object_at(after, "spec")
+    for field, what in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
+        if old.get(field) and old.get(field) != new.get(field):
+            yield forbidden(("spec", field), f'node updates may not change {what} except from "" to valid')
 
 
 def _service(after: Document, before: Document) -> Errors:
@@ -350,6 +372,7 @@ _RULES: Mapping[type[Struct], Callable[[Document, Document], Errors]] = {
     StatefulSet: _stateful_set,
     Job: _job,
     PersistentVolumeClaim: _claim,
+    Node: _node,
     Pod: _pod,
     Service: _service,
     PersistentVolume: _volume,
