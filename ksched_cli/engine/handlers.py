@@ -154,7 +154,7 @@ OnEvent = Callable[[ClusterEvent, Any], None]
 
 class EventHandlers(Logged):
     """`add`, `update` and `delete` take objects of any kind. `changes` counts the changes so far, `on_event` is
-    called with each event and its object."""
+    called with each event and its object, except for events of pods that wait."""
 
     def __init__(
         self,
@@ -276,7 +276,6 @@ class EventHandlers(Logged):
                 self._add_to_queue(row, self._cluster.pods.infos[row])
 
     def _add_to_queue(self, row: int, info: PodInfo) -> None:
-        self._on_event(UNSCHEDULED_POD_ADD, info.pod)
         self._queue.add(row, info)
         if self._gates.enabled(GANG_SCHEDULING):
             self.changes += 1

@@ -23,7 +23,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent, with_subtype
+from ksched_cli.framework.events import ASSIGNED_POD, ClusterEvent, with_subtype
 from ksched_cli.progress import count
 from ksched_cli.releases.engine_rules import ControllerRules, EngineRules
 from ksched_cli.sources.loaded import Loaded
@@ -149,7 +149,7 @@ class World(Logged):
         return with_subtype(event) if self._has_subtypes else event
 
     def _on_event(self, event: ClusterEvent, item: Any) -> None:
-        if event.resource not in (ASSIGNED_POD, UNSCHEDULED_POD):
+        if event.resource != ASSIGNED_POD:
             name = f"{item.metadata.namespace}/{item.metadata.name}".removeprefix("/")
             self.recorder.note(event.label, message=f"{event.resource} {name}")
 
