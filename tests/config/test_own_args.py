@@ -64,6 +64,12 @@ def test_typed(model: type[Any], given: dict[str, Any], expected: Any) -> None:
     assert own_args(model, given) == (expected, [])
 
 
+@pytest.mark.parametrize("given", [{}, {"inner": {}}, {"inner": {"depth": 0}}], ids=str)
+def test_defaults_are_written_out(given: dict[str, Any]) -> None:
+    args, _ = own_args(Plain, {"label": "x", **given})
+    assert msgspec.to_builtins(args) == {"label": "x", "limit": 3, "names": [], "inner": {"depth": 0}}
+
+
 @pytest.mark.parametrize(
     ("model", "given", "mistakes"),
     [

@@ -259,6 +259,16 @@ def test_a_terminal_shows_the_first_of_a_long_list(document: str, key: str, most
         assert (f"and 1 more {more} (-o wide shows all)" in shown) is (number > most)
 
 
+@pytest.mark.parametrize(("shapes", "pods", "left"), [(10, 10, False), (10, 11, True), (21, 0, True)])
+def test_a_terminal_shows_twenty_shapes_and_pods_that_were_left_out(shapes: int, pods: int, left: bool) -> None:
+    path = next(each for each in DOCUMENTS if each.stem == "size-unplaced")
+    found = {"apiVersion": "ksched/v1", **yaml.safe_load(path.read_text()), "unplaced": []}
+    found["unusableShapes"] = {f"shape-{number}": f"reason {number}" for number in range(shapes)}
+    found["heldBack"] = {f"shop/p{number}": f"gate {number}" for number in range(pods)}
+    shown = written(terminal.write_view, stored_view(found), RenderOptions("table", width=300))
+    assert ("and 1 more row (-o wide shows all)" in shown) is left
+
+
 @pytest.mark.parametrize(
     ("node", "ties", "tied", "text"),
     [
