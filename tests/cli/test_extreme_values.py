@@ -43,7 +43,7 @@ def said(arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
         pytest.param(
             "n.json",
             json.dumps({**NODE, "status": {"allocatable": {"cpu": 0}}}).replace('"cpu": 0', f'"cpu": {DIGITS}'),
-            "out of range",
+            "5000 digits is not a quantity",
             id="JSON",
         ),
     ],

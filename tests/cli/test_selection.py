@@ -143,7 +143,18 @@ def test_a_pod_of_the_manifests_on_a_node_that_is_there(
     assert "there is no node" not in ksched("simulate", "--from", "c.yaml", "-f", "m.yaml", *arguments, code=0).err
 
 
-def test_a_finished_pod_of_the_manifests_may_have_lost_its_node(here: Path) -> None:
-    finished = {**POD, "spec": {**POD["spec"], "nodeName": "n9"}, "status": {"phase": "Succeeded"}}
-    lay_out({"c.yaml": dumped(NODE), "m.yaml": dumped(finished, deployment())}, here)
-    assert run(["simulate", "--from", "c.yaml", "-f", "m.yaml"]) == 0
+@pytest.mark.parametrize(
+    ("phase", "live", "code"),
+    [
+        pytest.param("Succeeded", True, 0, id="finished in the cluster"),
+        pytest.param("Running", True, 0, id="left behind in the cluster"),
+        pytest.param("Succeeded", False, 2, id="new, for the API server drops the status"),
+    ],
+)
+def test_a_pod_of_the_manifests_whose_node_is_gone(
+    phase: str, live: bool, code: int, here: Path, ksched: Ksched
+) -> None:
+    pod = {**POD, "spec": {**POD["spec"], "nodeName": "n9"}, "status": {"phase": phase}}
+    lay_out({"c.yaml": dumped(NODE, *([pod] if live else [])), "m.yaml": dumped(pod, deployment())}, here)
+    shown = ksched("simulate", "--from", "c.yaml", "-f", "m.yaml", code=code)
+    assert ('there is no node "n9"' in shown.err) is not live

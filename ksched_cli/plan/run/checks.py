@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.object_facts import is_terminal, waits_for_node
+from ksched_cli.api.object_facts import waits_for_node
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, did_you_mean, named
 from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec
 from ksched_cli.plan.run.options import RunOptions
@@ -80,7 +80,8 @@ def _refuse(options: RunOptions, problems: Sequence[Problem]) -> None:
 
 def check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
     """Raise InputError for pods of the manifests that name a node which the input does not have: no kubelet starts
-    them, and no scheduler looks at them. Nodes that edits add are not known yet."""
+    them, and no scheduler looks at them. A pod of the cluster may have lost its node before. Nodes that edits add are
+    not known yet."""
     if not len(manifests) or _adds_nodes(options, cluster):
         return
     from ksched_cli.sources.loaded import workload_label
@@ -91,7 +92,8 @@ def check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -
     places, problems = Places(manifests), []
     for item, pod in pod_templates(manifests):
         name = pod.spec.node_name
-        if name and name not in nodes and not (isinstance(pod, Pod) and is_terminal(pod)):
+        live = cluster.get(Pod, item.metadata.name, item.metadata.namespace) if isinstance(item, Pod) else None
+        if name and name not in nodes and (live is None or live.spec.node_name != name):
             place = places.of_pod_field(item, ("spec", "nodeName"))
             hint = did_you_mean(name, nodes, "leave the field out: the scheduler chooses the node")
             path = f"{workload_label(item)}: {place.path}"
