@@ -86,8 +86,7 @@ class _Node:
 
 def _estimate(problem: PackingProblem, choice: int, left: Matrix) -> list[_Node]:
     """BinpackingNodeEstimator: the nodes of this group, and the pods on them."""
-    total = np.maximum(np.array(problem.choices[choice].total), 1)
-    score = (problem.requests[:, :2] / total[:2]).sum(axis=1)
+    score = (problem.requests[:, :2] / _size(problem, choice)).sum(axis=1)
     nodes: list[_Node] = []
     for each in sorted(range(len(left)), key=lambda at: -float(score[at])):
         for _ in range(int(left[each])):
@@ -105,8 +104,15 @@ def _estimate(problem: PackingProblem, choice: int, left: Matrix) -> list[_Node]
 def _waste(problem: PackingProblem, choice: int, nodes: Sequence[_Node]) -> float:
     """Expander least-waste: the shares of cpu and memory that stay unused."""
     free = sum(node.free[:2] for node in nodes)
-    total = len(nodes) * np.maximum(np.array(problem.choices[choice].total[:2]), 1)
-    return float((free / total).sum())
+    return float((free / (len(nodes) * _size(problem, choice))).sum())
+
+
+def _size(problem: PackingProblem, choice: int) -> Matrix:
+    """The cpu and memory that a node can allocate, in the units of the requests."""
+    used = np.array([each.used for each in problem.classes], dtype=np.int64)
+    units = used.max(axis=0) // np.maximum(problem.requests[:, :2].max(axis=0), 1)
+    size: Matrix = np.maximum(problem.empty.total[choice] // np.maximum(units, 1), 1)
+    return size
 
 
 def _price_rate(problem: PackingProblem, choice: int, nodes: Sequence[_Node]) -> float:
