@@ -280,9 +280,9 @@ def test_preenqueue_plugins_see_one_of_the_copies() -> None:
     seen: list[str] = []
     original = SchedulingGates.pre_enqueue
 
-    def noted(self: SchedulingGates, pod: PodInfo) -> Status:
-        seen.append(pod.name)
-        return original(self, pod)
+    def noted(self: SchedulingGates, info: PodInfo) -> Status:
+        seen.append(info.name)
+        return original(self, info)
 
     first = make_pod("c-0").obj()
     copies = [first, *(Pod(structs.replace(first.metadata, name=f"c-{at}"), first.spec, first.status) for at in (1, 2))]

@@ -105,15 +105,15 @@ class TermParser:
         self._known: dict[tuple[str, bytes], PodTerms] = {}
         self._by_uid: dict[str, tuple[Affinity, PodTerms]] = {}
 
-    def of(self, pod: PodInfo) -> PodTerms:
-        affinity = pod.pod.spec.affinity
+    def of(self, info: PodInfo) -> PodTerms:
+        affinity = info.pod.spec.affinity
         if affinity is None:
             return NO_TERMS
-        known = self._by_uid.get(pod.uid)
+        known = self._by_uid.get(info.uid)
         if known is None or known[0] is not affinity:
             if not affinity.is_about_pods:
                 return NO_TERMS
-            known = self._by_uid[pod.uid] = affinity, self.parse(pod.namespace, affinity)
+            known = self._by_uid[info.uid] = affinity, self.parse(info.namespace, affinity)
         return known[1]
 
     def parse(self, namespace: str, affinity: Affinity) -> PodTerms:

@@ -20,15 +20,15 @@ class GroupKey(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-def group_of(pod: PodInfo) -> GroupKey | None:
+def group_of(info: PodInfo) -> GroupKey | None:
     """The group that the pod names. The API server lets no pod through that names none."""
-    named = pod.pod.spec.scheduling_group
-    return GroupKey(pod.namespace, named.pod_group_name) if named and named.pod_group_name else None
+    named = info.pod.spec.scheduling_group
+    return GroupKey(info.namespace, named.pod_group_name) if named and named.pod_group_name else None
 
 
-def group_preemptor(pod: PodInfo) -> str:
+def group_preemptor(info: PodInfo) -> str:
     """The name of the preemptor of pods that make room for the whole group of this pod."""
-    return f"pod group {group_of(pod)}"
+    return f"pod group {group_of(info)}"
 
 
 class PodGroups:
@@ -90,8 +90,8 @@ class PodGroups:
         return sorted(ordered, key=lambda row: row != completing)
 
 
-def _arrival(pod: PodInfo) -> tuple[float, str, str]:
-    return pod.created, pod.namespace, pod.name
+def _arrival(info: PodInfo) -> tuple[float, str, str]:
+    return info.created, info.namespace, info.name
 
 
 def not_found(key: GroupKey) -> str:

@@ -176,7 +176,7 @@ class GroupCycle:
             group = self._groups.get(key)
             priority = (group.spec.priority or 0) if group is not None else 0
             pods += [infos[row] for row in self._groups.scheduled(key)]
-        return next(filter(None, (_disagreement(pod, pods[0], priority) for pod in pods)), "")
+        return next(filter(None, (_disagreement(info, pods[0], priority) for info in pods)), "")
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
         """podGroupCycle and submitPodGroupAlgorithmResult."""
@@ -470,15 +470,15 @@ def reject(decision: Decision, result: Literal["unschedulable", "error"], messag
 _SAME = "all pods in a single pod group should have the same"
 
 
-def _disagreement(pod: PodInfo, first: PodInfo, priority: int | None) -> str:
+def _disagreement(info: PodInfo, first: PodInfo, priority: int | None) -> str:
     """What the pod has otherwise than the first pod of its group, or than the group, or an empty string. Where the
     group has no `priority`, its pods have to agree in their scheduler alone."""
-    name, other = pod.pod.spec.scheduler_name, first.pod.spec.scheduler_name
+    name, other = info.pod.spec.scheduler_name, first.pod.spec.scheduler_name
     if name != other:
         return f'{_SAME} .spec.schedulerName set, got: "{name}" and "{other}"'
     if priority is None:
         return ""
-    if pod.priority != priority:
-        return f"{_SAME} priority as the pod group's priority, got {pod.priority} and {priority}"
-    policy, wanted = (each.pod.spec.preemption_policy or _PREEMPTS for each in (pod, first))
+    if info.priority != priority:
+        return f"{_SAME} priority as the pod group's priority, got {info.priority} and {priority}"
+    policy, wanted = (each.pod.spec.preemption_policy or _PREEMPTS for each in (info, first))
     return f"{_SAME} preemption policy, got {policy} and {wanted}" if policy != wanted else ""

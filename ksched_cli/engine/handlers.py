@@ -119,32 +119,32 @@ def node_check(cluster: Cluster, node: str, gates: FeatureGates) -> PreCheck | N
     effects = rules.taints_checked_before_waking
     if not effects or (rules.hints_replace_node_check and gates.enabled("SchedulerQueueingHints")):
         return None
-    return lambda pod: (
-        _has_room(cluster, pod, row)
-        and _is_wanted(cluster, pod, row)
-        and not cluster.usage.ports.conflicts(pod.host_ports, len(cluster.nodes))[row]
-        and find_untolerated(cluster.nodes.objects[row].spec.taints, pod.pod.spec.tolerations, effects) is None
+    return lambda info: (
+        _has_room(cluster, info, row)
+        and _is_wanted(cluster, info, row)
+        and not cluster.usage.ports.conflicts(info.host_ports, len(cluster.nodes))[row]
+        and find_untolerated(cluster.nodes.objects[row].spec.taints, info.pod.spec.tolerations, effects) is None
     )
 
 
-def _has_room(cluster: Cluster, pod: PodInfo, row: int) -> bool:
+def _has_room(cluster: Cluster, info: PodInfo, row: int) -> bool:
     """noderesources.Fits."""
     nodes, usage = cluster.nodes, cluster.usage
     if usage.pod_count[row] + 1 > nodes.allowed_pods[row]:
         return False
     free = nodes.allocatable[:, row] - usage.requested[:, row]
     # Without amounts of zero.
-    requests = dict(pod.incoming_requests)
+    requests = dict(info.incoming_requests)
     if requests and EngineRules.of(cluster.release).overcommitted_node_has_no_room:
         # These amounts are compared even if the pod requests none of them.
         requests = {CPU: 0, MEMORY: 0, EPHEMERAL_STORAGE: 0, **requests}
     return all(amount <= free[resource] for resource, amount in requests.items())
 
 
-def _is_wanted(cluster: Cluster, pod: PodInfo, row: int) -> bool:
+def _is_wanted(cluster: Cluster, info: PodInfo, row: int) -> bool:
     """GetRequiredNodeAffinity(pod).Match: an affinity that cannot be read matches nothing."""
     try:
-        return RequiredNodeAffinity.of(pod.pod.spec).selects(cluster.nodes.objects[row])
+        return RequiredNodeAffinity.of(info.pod.spec).selects(cluster.nodes.objects[row])
     except SelectorError:
         return False
 

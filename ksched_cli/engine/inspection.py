@@ -79,12 +79,12 @@ class Inspection:
             yield state
 
 
-def inspect(runtime: Runtime, pod: PodInfo) -> Inspection:
+def inspect(runtime: Runtime, info: PodInfo) -> Inspection:
     """Run PreEnqueue, PreFilter and every filter over every node."""
-    inspection = Inspection(runtime, pod)
+    inspection = Inspection(runtime, info)
     for plugin in runtime.profile.pre_enqueue:
         with plugin_faults(plugin.name, "preEnqueue"):
-            inspection.pre_enqueue.append(InspectedStatus(plugin.name, plugin.pre_enqueue(pod).by(plugin.name)))
+            inspection.pre_enqueue.append(InspectedStatus(plugin.name, plugin.pre_enqueue(info).by(plugin.name)))
     _ask_pre_filters(inspection)
     inspection.filters.extend(_judgements(inspection))
     return inspection
@@ -112,17 +112,19 @@ def _ask_pre_filters(inspection: Inspection) -> None:
 
 
 def _judgements(inspection: Inspection) -> Iterator[Judgement]:
-    runtime, state, pod = inspection.runtime, inspection.state, inspection.pod
+    runtime, state, info = inspection.runtime, inspection.state, inspection.pod
     everywhere = NodeRows(runtime.cluster)
-    nominated = runtime.nominated_beside(pod, everywhere)
+    nominated = runtime.nominated_beside(info, everywhere)
     for plugin in runtime.profile.filter:
         if plugin.name in state.skip_filter:
             continue
         statuses, beside_nominated = NodeStatuses(len(everywhere)), NodeStatuses(len(everywhere))
         beside = np.zeros(len(everywhere), dtype=np.bool_)
         try:
-            passed = runtime.run_filter((plugin,), state, pod, everywhere, statuses)
-            refused = runtime.refused_beside((plugin,), state, pod, nominated, beside_nominated) if nominated else set()
+            passed = runtime.run_filter((plugin,), state, info, everywhere, statuses)
+            refused = (
+                runtime.refused_beside((plugin,), state, info, nominated, beside_nominated) if nominated else set()
+            )
         except CycleError as problem:
             yield Judgement(plugin, NodeStatuses(len(everywhere)), beside, str(problem))
             continue

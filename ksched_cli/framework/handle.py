@@ -43,7 +43,7 @@ class Nominator(Protocol):
 class PreemptingExtenders(Protocol):
     """The extenders that take part in preemption."""
 
-    def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
+    def preempt(self, info: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
         """callExtenders: the candidates that are left, or the status that ends the search."""
 
 

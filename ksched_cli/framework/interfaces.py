@@ -57,12 +57,12 @@ class Plugin:
         """The events that may help a pod which this plugin rejected. One that names none is woken by every event."""
         return self.events or EVERY_EVENT
 
-    def depends(self, pod: PodInfo) -> Depends | None:
+    def depends(self, info: PodInfo) -> Depends | None:
         """What the answers about the pod depend on; None, the default: the engine asks the plugin for every pod. The
         value follows from the pod's template and the API objects, whatever pods are placed."""
         return None
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         """The queueing hint: whether the pod, which this plugin rejected, may fit now (QueueingHintFn: Queue or
         QueueSkip). `event` is the registered one that matched; `old` is None for what was added and `new` for what
         was deleted."""
@@ -71,13 +71,13 @@ class Plugin:
 
 class PreEnqueuePlugin(Plugin, ABC):
     @abstractmethod
-    def pre_enqueue(self, pod: PodInfo) -> Status:
+    def pre_enqueue(self, info: PodInfo) -> Status:
         """Anything but success keeps the pod out of the active queue."""
 
 
 class QueueSortPlugin(Plugin, ABC):
     @abstractmethod
-    def sort_key(self, pod: PodInfo) -> tuple[Any, ...]:
+    def sort_key(self, info: PodInfo) -> tuple[Any, ...]:
         """Pods are tried in ascending order of this key."""
 
 
@@ -92,37 +92,37 @@ class PreFilterResult(Struct, Generic[S], frozen=True):
 
 class PreFilterPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[State] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[State] | Status:
         """Once per cycle. SKIP leaves the plugin's filter out; a rejection is for the pod as a whole."""
 
     def clone_state(self, state: State) -> State:
         """A copy that add_pod and remove_pod may change. Plugins whose state never changes return it as it is."""
         return state
 
-    def add_pod(self, state: State, pod: PodInfo, other: int, row: int) -> None:
+    def add_pod(self, state: State, info: PodInfo, other: int, row: int) -> None:
         """PreFilterExtensions.AddPod: `other` (a pod row) has just been put on node `row` for a trial."""
         return
 
-    def remove_pod(self, state: State, pod: PodInfo, other: int, row: int) -> None:
+    def remove_pod(self, state: State, info: PodInfo, other: int, row: int) -> None:
         """PreFilterExtensions.RemovePod: `other` has just been taken off node `row` for a trial."""
         return
 
-    def concerns(self, state: State, pod: PodInfo, other: int) -> bool:
+    def concerns(self, state: State, info: PodInfo, other: int) -> bool:
         """Whether `add_pod` and `remove_pod` do anything for this pod. Nodes without such pods are tried together."""
         return True
 
 
 class FilterPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def filter(self, state: State, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: State, info: PodInfo, nodes: NodeRows) -> Verdict:
         """One code and reason tuple per row."""
 
-    def changed_rows(self, pod: PodInfo, before: State, now: State) -> RowColumn | None:
+    def changed_rows(self, info: PodInfo, before: State, now: State) -> RowColumn | None:
         """If the plugin depends on pods anywhere: the rows whose verdict may differ between two states that PreFilter
         returned for pods of one signature, None for all. Called when the `version` of its `Depends` has changed."""
         return None
 
-    def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: State, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The numbers behind the verdict on one of the rows; called only for rows that are shown."""
         return {}
 
@@ -138,11 +138,11 @@ class PostFilterResult(Struct, frozen=True):
 class PostFilterPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
     def post_filter(
-        self, state: State | None, pod: PodInfo, cycle: CycleHandle
+        self, state: State | None, info: PodInfo, cycle: CycleHandle
     ) -> tuple[PostFilterResult | None, Status]:
         """When no node was feasible. Success ends the search for a remedy; `cycle.trial()` dry-runs one."""
 
-    def explain_post_filter(self, state: State | None, pod: PodInfo, cycle: CycleHandle) -> Detail:
+    def explain_post_filter(self, state: State | None, info: PodInfo, cycle: CycleHandle) -> Detail:
         """What `post_filter` would choose from and why it would choose that, by name; nothing is changed."""
         return {}
 
@@ -167,47 +167,47 @@ class PodGroupPostFilterPlugin(Plugin, ABC):
 
 class PreScorePlugin(Plugin, ABC, Generic[S, State]):
     @abstractmethod
-    def pre_score(self, state: S | None, pod: PodInfo, nodes: NodeRows) -> State | Status:
+    def pre_score(self, state: S | None, info: PodInfo, nodes: NodeRows) -> State | Status:
         """`nodes` are the feasible ones. SKIP leaves the plugin's score out."""
 
 
 class ScorePlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def score(self, state: State, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: State, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """One raw score per row. If the profile leaves the plugin's PreScore out, the state is that of PreFilter."""
 
-    def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: State, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Scores in 0..100 (ScoreExtensions.NormalizeScore)."""
         return scores
 
 
 class ReservePlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def reserve(self, state: State | None, pod: PodInfo, row: int) -> Status: ...
+    def reserve(self, state: State | None, info: PodInfo, row: int) -> Status: ...
     @abstractmethod
-    def unreserve(self, state: State | None, pod: PodInfo, row: int) -> None: ...
+    def unreserve(self, state: State | None, info: PodInfo, row: int) -> None: ...
 
 
 class PermitPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def permit(self, state: State | None, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: State | None, info: PodInfo, row: int) -> tuple[Status, float]:
         """The status and, with WAIT, for how many seconds at most."""
 
 
 class PreBindPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def pre_bind(self, state: State | None, pod: PodInfo, row: int) -> Status: ...
+    def pre_bind(self, state: State | None, info: PodInfo, row: int) -> Status: ...
 
 
 class BindPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def bind(self, state: State | None, pod: PodInfo, row: int) -> Status:
+    def bind(self, state: State | None, info: PodInfo, row: int) -> Status:
         """Nothing is written anywhere: the pod is taken as bound. SKIP passes it to the next Bind plugin."""
 
 
 class PostBindPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
-    def post_bind(self, state: State | None, pod: PodInfo, row: int) -> None: ...
+    def post_bind(self, state: State | None, info: PodInfo, row: int) -> None: ...
 
 
 class MeteringPlugin(Plugin, ABC):
@@ -226,7 +226,7 @@ class MeteringPlugin(Plugin, ABC):
         """What the pods on the nodes have together, as things stand."""
 
     @abstractmethod
-    def requested(self, resource: str, pod: PodInfo) -> int:
+    def requested(self, resource: str, info: PodInfo) -> int:
         """What the pod requests."""
 
     def unusable(self, resource: str) -> Mapping[str, float]:

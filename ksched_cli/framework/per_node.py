@@ -23,21 +23,21 @@ _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 class PerNodeFilter(FilterPlugin[Any]):
     """Override `filter_one`."""
 
-    def filter_one(self, pod: PodInfo, node: Node) -> Status:
+    def filter_one(self, info: PodInfo, node: Node) -> Status:
         return SUCCESS
 
-    def filter(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        return Verdict.from_statuses(_results_of_each(self.filter_one, _check_status, pod, nodes))
+    def filter(self, state: Any, info: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.from_statuses(_results_of_each(self.filter_one, _check_status, info, nodes))
 
 
 class PerNodeScore(ScorePlugin[Any]):
     """Override `score_one`: 0 to 100, or anything if `normalize` brings it there."""
 
-    def score_one(self, pod: PodInfo, node: Node) -> int:
+    def score_one(self, info: PodInfo, node: Node) -> int:
         return 0
 
-    def score(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        return np.array(_results_of_each(self.score_one, _check_score, pod, nodes), dtype=np.int64)
+    def score(self, state: Any, info: PodInfo, nodes: NodeRows) -> Int64Column:
+        return np.array(_results_of_each(self.score_one, _check_score, info, nodes), dtype=np.int64)
 
 
 class PerNodePlugin(PerNodeFilter, PerNodeScore):
@@ -45,13 +45,13 @@ class PerNodePlugin(PerNodeFilter, PerNodeScore):
 
 
 def _results_of_each(
-    ask: Callable[[PodInfo, Node], A], check: Callable[[Any], None], pod: PodInfo, nodes: NodeRows
+    ask: Callable[[PodInfo, Node], A], check: Callable[[Any], None], info: PodInfo, nodes: NodeRows
 ) -> list[A]:
     """One answer a node; what goes wrong carries the node's name."""
     objects, answers = nodes.cluster.nodes.objects, []
     for row in nodes.rows.tolist():
         try:
-            answer = ask(pod, objects[row])
+            answer = ask(info, objects[row])
             check(answer)
         except Exception as problem:
             problem.add_note(f"node {objects[row].metadata.name}")

@@ -55,31 +55,31 @@ class SummedSpread(PodTopologySpread):
     until = "1.18"
     statuses: ClassVar[tuple[Status, ...]] = (SUCCESS, _SKEWED, _SKEWED)
 
-    def _counted_nodes(self, constraint: SpreadConstraint, pod: PodInfo, labelled: BoolColumn) -> CountedNodes:
+    def _counted_nodes(self, constraint: SpreadConstraint, info: PodInfo, labelled: BoolColumn) -> CountedNodes:
         """Nodes that the pod may go to make up domains. Preemption takes pods off the other labelled nodes, too."""
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
-        counted = labelled & self._included(constraint, pod)
+        counted = labelled & self._included(constraint, info)
         present = np.bincount(column.ids[counted], minlength=len(column.values)) > 0
         return CountedNodes(present, labelled, counted, column.ids)
 
-    def filter(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: SpreadState | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         # A pod whose constraints have no domain at all may go anywhere.
         if state is not None and not any(each.present.any() for each in state.domains):
             state = SpreadState(())
-        return super().filter(state, pod, nodes)
+        return super().filter(state, info, nodes)
 
-    def pre_score(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> SoftState | Status:
+    def pre_score(self, state: SpreadState | None, info: PodInfo, nodes: NodeRows) -> SoftState | Status:
         try:
-            soft = self._known(pod, SOFT, self._soft_of, lambda: self._soft(pod), NO_SOFT)
+            soft = self._known(info, SOFT, self._soft_of, lambda: self._soft(info), NO_SOFT)
         except SelectorError as problem:
             return error(f"error when calculating preScoreState: {problem}")
         domains = []
         for each in soft.each:
-            by_value = each.nodes.summed_up(self._scored_counts(each, pod))
+            by_value = each.nodes.summed_up(self._scored_counts(each, info))
             domains.append(SoftDomains(each.constraint, by_value[each.nodes.ids], each.labels, 1.0))
         return SoftState(tuple(domains), None if soft.labelled is None else ~soft.labelled)
 
-    def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: SoftState | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains together."""
         if not isinstance(state, SoftState):
             return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
@@ -88,7 +88,7 @@ class SummedSpread(PodTopologySpread):
             total = total + nodes.take(each.seen)
         return np.where(ignored_of(state, nodes), 0, total)
 
-    def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: SoftState, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """A node's share of the pods that are on the other nodes; 0 for nodes that lack a label."""
         if not state.domains:
             return np.zeros_like(scores)
@@ -110,14 +110,14 @@ class SpreadOfEveryPod(SummedSpread):
     since = "1.17"
     until = "1.17"
 
-    def depends(self, pod: PodInfo) -> None:
+    def depends(self, info: PodInfo) -> None:
         # Pods that start to leave still count, which the version of the counts does not show.
         return None
 
-    def _by_value(self, each: HardConstraint | SoftConstraint, pod: PodInfo) -> Int64Column:
-        return each.nodes.summed_up(self._every_pod(each.constraint, pod.namespace))
+    def _by_value(self, each: HardConstraint | SoftConstraint, info: PodInfo) -> Int64Column:
+        return each.nodes.summed_up(self._every_pod(each.constraint, info.namespace))
 
-    def _scored_counts(self, soft: SoftConstraint, pod: PodInfo) -> Int64Column:
+    def _scored_counts(self, soft: SoftConstraint, info: PodInfo) -> Int64Column:
         return self._every_pod(soft.constraint, None)
 
     def _every_pod(self, constraint: SpreadConstraint, namespace: str | None) -> Int64Column:
@@ -142,8 +142,8 @@ class VolumeBindingOnEachNode(VolumeBinding):
     # The scheduler held and bound the volumes that the filter had found.
     unlisted_at = ("preFilter", "reserve", "preBind")
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
-        found = self._claims(pod.pod)
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[Volumes] | Status:
+        found = self._claims(info.pod)
         if not found:
             return SKIP
         return PreFilterResult(self._volumes(found))
@@ -161,13 +161,13 @@ class VolumeBindingOnEachNode(VolumeBinding):
         unbound = not is_fully_bound(claim) and not claim.spec.volume_name
         return unbound and waits_for_consumer(claim, self.handle.cluster.catalog)
 
-    def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        found = self._claims(pod.pod)
+    def filter(self, state: Volumes | None, info: PodInfo, nodes: NodeRows) -> Verdict:
+        found = self._claims(info.pod)
         if any(not is_fully_bound(each) and not self._waits(each) for each in found):
             problem = error(VolumeBindingReasons.immediate())
             return Verdict.of_all(len(nodes), problem)
         # A profile may leave out PreFilter. Then there is no state.
-        return super().filter(state or self._volumes(found), pod, nodes)
+        return super().filter(state or self._volumes(found), info, nodes)
 
 
 class FirstPluginsRules(ReleaseRules, plugins=f"{SELECTOR_SPREAD} {NODE_RESOURCE_LIMITS}"):
@@ -205,17 +205,17 @@ class NodeResourceLimits(PreScorePlugin[None, bool], ScorePlugin[bool]):
     until = "1.18"
     summary = "Prefers nodes that are large enough for the pod's limits on cpu or memory."
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", pod.template)
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", info.template)
 
-    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> bool:
+    def pre_score(self, state: None, info: PodInfo, nodes: NodeRows) -> bool:
         return True
 
-    def score(self, state: bool | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: bool | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """1 where one of the limits fits; an error where the profile leaves out PreScore."""
         if state is None:
             return error(f'Error reading "PreScore{self.name}" from cycleState: not found')
-        return within_limits(pod.pod, nodes)
+        return within_limits(info.pod, nodes)
 
 
 def within_limits(pod: Pod, nodes: NodeRows) -> Int64Column:

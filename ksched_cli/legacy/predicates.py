@@ -90,31 +90,31 @@ class GeneralPredicates(Predicate, PreFilterPlugin[_States], FilterPlugin[_State
             NodeAffinity.name: _MATCHES_SELECTOR(NodeAffinityArgs(), handle),
         }
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[_States] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[_States] | Status:
         states: _States = {}
         for name, part in self._parts.items():
-            answer = part.pre_filter(pod) if isinstance(part, PreFilterPlugin) else None
+            answer = part.pre_filter(info) if isinstance(part, PreFilterPlugin) else None
             if answer is None:
                 states[name] = None
             elif isinstance(answer, PreFilterResult):
                 states[name] = answer.state
         return PreFilterResult(states)
 
-    def filter(self, state: _States, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        return Verdict.together([self._parts[name].filter(own, pod, nodes) for name, own in state.items()])
+    def filter(self, state: _States, info: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.together([self._parts[name].filter(own, info, nodes) for name, own in state.items()])
 
-    def depends(self, pod: PodInfo) -> Depends:
-        found = [part.depends(pod) for part in self._parts.values()]
+    def depends(self, info: PodInfo) -> Depends:
+        found = [part.depends(info) for part in self._parts.values()]
         signatures = tuple(each.signature if each is not None else None for each in found)
         return Depends("pods on the node", None if None in signatures else signatures)
 
-    def explain(self, state: _States, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: _States, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The reasons of each part that rejects the node, by the plugin that it became."""
         one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
         return {
-            name: self._parts[name].explain(own, pod, nodes, index)
+            name: self._parts[name].explain(own, info, nodes, index)
             for name, own in state.items()
-            if not self._parts[name].filter(own, pod, one).passed.all()
+            if not self._parts[name].filter(own, info, one).passed.all()
         }
 
 
@@ -148,14 +148,14 @@ class _ByConditions(Predicate, FilterPlugin[None]):
     def judge(self, node: Node, pod: Pod) -> Status:
         """What the conditions of one node mean to the pod."""
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         objects = nodes.cluster.nodes.objects
-        return Verdict.from_statuses([self.judge(objects[row], pod.pod) for row in nodes.rows.tolist()])
+        return Verdict.from_statuses([self.judge(objects[row], info.pod) for row in nodes.rows.tolist()])
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", has_best_effort_qos(pod.pod))
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", has_best_effort_qos(info.pod))
 
-    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {each.type: each.status for each in nodes.cluster.nodes.objects[nodes.rows[index]].status.conditions}
 
 
@@ -229,8 +229,8 @@ class EvenPodsSpread(Predicate, SpreadOfEveryPod):
 class MaxCSIVolumeCountPred(Predicate, NodeVolumeLimits):
     name = "MaxCSIVolumeCountPred"
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        return super().pre_filter(pod) if self.handle.gates.enabled("AttachVolumeLimit") else SKIP
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[None] | Status:
+        return super().pre_filter(info) if self.handle.gates.enabled("AttachVolumeLimit") else SKIP
 
 
 class NoVolumeZoneConflict(Predicate, VolumeZone):

@@ -58,10 +58,10 @@ class EqualPriority(Priority, ScorePlugin[None]):
     name = "EqualPriority"
     summary = "Gives every node 1."
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return NOTHING
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         return np.ones(len(nodes), dtype=np.int64)
 
 
@@ -72,11 +72,11 @@ class InterPodAffinityPriority(Priority, InterPodAffinity):
     column = "PodAffinity"
     summary = "Prefers nodes by preferred pod affinity and anti-affinity, the pod's own and that of running pods."
 
-    def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        worth = super().score(state, pod, nodes)
-        return worth if state is None or isinstance(worth, Status) else super().normalize(state, pod, nodes, worth)
+    def score(self, state: Preferences | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        worth = super().score(state, info, nodes)
+        return worth if state is None or isinstance(worth, Status) else super().normalize(state, info, nodes, worth)
 
-    def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: Preferences, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return scores
 
 
@@ -90,14 +90,14 @@ class EvenPodsSpreadPriority(Priority, SpreadOfEveryPod):
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args or PodTopologySpreadArgs(defaulting_type="List"), handle)
 
-    def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        sums = super().score(state, pod, nodes)
+    def score(self, state: SoftState | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        sums = super().score(state, info, nodes)
         if state is None or isinstance(sums, Status):
             return sums
         # A node that lacks a label gets nothing, even where all others are equal.
-        return np.where(ignored_of(state, nodes), 0, super().normalize(state, pod, nodes, sums))
+        return np.where(ignored_of(state, nodes), 0, super().normalize(state, info, nodes, sums))
 
-    def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: SoftState, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return scores
 
 
@@ -105,8 +105,8 @@ class ServiceSpreadingPriority(Priority, SelectorSpread):
     name = "ServiceSpreadingPriority"
     summary = "Prefers hosts and zones with fewer pods of the same service."
 
-    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Selector:
-        found = selected_labels(pod.pod, self.handle.cluster.catalog.in_namespace(Service, pod.namespace))
+    def pre_score(self, state: None, info: PodInfo, nodes: NodeRows) -> Selector:
+        found = selected_labels(info.pod, self.handle.cluster.catalog.in_namespace(Service, info.namespace))
         return selector_from_map(found) if found else EVERYTHING
 
 
@@ -124,11 +124,11 @@ class ResourceLimitsPriority(Priority, ScorePlugin[None]):
     name = "ResourceLimitsPriority"
     summary = "Prefers nodes that are large enough for the pod's limits on cpu or memory."
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", pod.template)
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", info.template)
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        return within_limits(pod.pod, nodes)
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
+        return within_limits(info.pod, nodes)
 
 
 PRIORITIES: tuple[type[Plugin], ...] = (

@@ -85,13 +85,13 @@ class NodePreferAvoidPods(ScorePlugin[None]):
     until = "1.22"
     summary = "Keeps the pods of a controller away from nodes whose annotation names the controller."
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", pod.pod.metadata.owner_references)
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", info.pod.metadata.owner_references)
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         """Its weight is far above all others, so that a node with the annotation comes last."""
         scores = np.full(len(nodes), self.handle.release.max_node_score, dtype=np.int64)
-        owner = next((each for each in pod.pod.metadata.owner_references if each.controller), None)
+        owner = next((each for each in info.pod.metadata.owner_references if each.controller), None)
         if owner is None or owner.kind not in _KINDS:
             return scores
         for index, row in enumerate(nodes.rows.tolist()):
@@ -121,16 +121,16 @@ class NodeLabel(FilterPlugin[None], ScorePlugin[None]):
     summary = "Rejects nodes that lack a label, or have one that they should not have; prefers nodes likewise."
     args: NodeLabelArgs
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         right = np.ones(len(nodes), dtype=np.bool_)
         for satisfied in self._satisfied(self.args.present_labels, self.args.absent_labels, nodes):
             right &= satisfied
         return Verdict.rejecting(~right, unresolvable(NodeLabelReasons.labels_differ()))
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return NOTHING
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         """The share of the preferences that the node satisfies."""
         args = self.args
         found = self._satisfied(args.present_labels_preference, args.absent_labels_preference, nodes)
@@ -178,30 +178,31 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
     summary = "Places the pods of a service on nodes with equal values of a label, or spreads them over its values."
     args: ServiceAffinityArgs
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Companions] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[Companions] | Status:
         cluster = self.handle.cluster
-        wanted = selector_from_map(pod.labels)
+        wanted = selector_from_map(info.labels)
         found = [
             other
             for row in range(len(cluster.nodes))
             for other in cluster.usage.pods[row]
-            if cluster.pods.infos[other].namespace == pod.namespace and wanted.matches(cluster.pods.infos[other].labels)
+            if cluster.pods.infos[other].namespace == info.namespace
+            and wanted.matches(cluster.pods.infos[other].labels)
         ]
-        return PreFilterResult(Companions(found, bool(self._services(pod))))
+        return PreFilterResult(Companions(found, bool(self._services(info))))
 
     def clone_state(self, state: Companions) -> Companions:
         return Companions(list(state.pods), state.has_service)
 
-    def add_pod(self, state: Companions, pod: PodInfo, other: int, row: int) -> None:
-        info = self.handle.cluster.pods.infos[other]
-        if info.namespace == pod.namespace and selector_from_map(pod.labels).matches(info.labels):
+    def add_pod(self, state: Companions, info: PodInfo, other: int, row: int) -> None:
+        other_info = self.handle.cluster.pods.infos[other]
+        if other_info.namespace == info.namespace and selector_from_map(info.labels).matches(other_info.labels):
             state.pods.append(other)
 
-    def remove_pod(self, state: Companions, pod: PodInfo, other: int, row: int) -> None:
+    def remove_pod(self, state: Companions, info: PodInfo, other: int, row: int) -> None:
         if other in state.pods:
             state.pods.remove(other)
 
-    def filter(self, state: Companions | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: Companions | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         keys = self.args.affinity_labels
         if not keys:
             return Verdict.passing(len(nodes))
@@ -209,7 +210,7 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
             return Verdict.of_all(
                 len(nodes), error('error reading "PreFilterServiceAffinity" from cycleState: not found')
             )
-        own = {key: pod.pod.spec.node_selector[key] for key in keys if key in pod.pod.spec.node_selector}
+        own = {key: info.pod.spec.node_selector[key] for key in keys if key in info.pod.spec.node_selector}
         fits = [self._fits(own, state, int(row)) for row in nodes.rows]
         return Verdict.rejecting(~np.array(fits, dtype=np.bool_), _MISMATCH)
 
@@ -227,20 +228,20 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
                 wanted |= {key: labels[key] for key in self.args.affinity_labels if key not in own and key in labels}
         return wanted.items() <= cluster.nodes.objects[row].metadata.labels.items()
 
-    def _services(self, pod: PodInfo) -> list[Service]:
+    def _services(self, info: PodInfo) -> list[Service]:
         """Those that select the pod."""
-        services = self.handle.cluster.catalog.in_namespace(Service, pod.namespace)
-        return [each for each in services if each.spec.selector and each.spec.selector.items() <= pod.labels.items()]
+        services = self.handle.cluster.catalog.in_namespace(Service, info.namespace)
+        return [each for each in services if each.spec.selector and each.spec.selector.items() <= info.labels.items()]
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         """How many pods of the first service are on the node."""
-        services = self._services(pod)
+        services = self._services(info)
         selector: Selector = selector_from_map(services[0].spec.selector if services else {})
         if selector.everything:
             return np.zeros(len(nodes), dtype=np.int64)
-        return nodes.take(self.handle.cluster.counts.current(pod.namespace, selector).per_node)
+        return nodes.take(self.handle.cluster.counts.current(info.namespace, selector).per_node)
 
-    def normalize(self, state: None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: None, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """For each label: the fewer of the service's pods are where it has the node's value, the better."""
         keys: Sequence[str] = self.args.anti_affinity_labels_preference
         total, result = int(scores.sum()), np.zeros(len(nodes), dtype=np.float64)
@@ -277,13 +278,13 @@ class _RequestedResources(ScorePlugin[None]):
         self._totals = DeviceTotals(handle)
         self._as_strategies = RequestedResourcesRules.of(handle.release).measures_as_strategies
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("usage", pod.template)
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("usage", info.template)
 
-    def _allocation(self, pod: PodInfo, nodes: NodeRows) -> Allocation:
+    def _allocation(self, info: PodInfo, nodes: NodeRows) -> Allocation:
         if not self._as_strategies:
-            return measure_before_1_22(pod, self._names, nodes)
-        resources = measured(pod, self._names, nodes, use_requested=False)
+            return measure_before_1_22(info, self._names, nodes)
+        resources = measured(info, self._names, nodes, use_requested=False)
         return measure(resources, nodes, self._totals, use_requested=False)
 
     def _mean(self, scores: Int64Column, allocation: Allocation) -> Int64Column:
@@ -297,8 +298,8 @@ class NodeResourcesLeastAllocated(_RequestedResources):
     column = "Least"
     summary = "Prefers nodes with the largest share of cpu, memory, ... left free."
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        allocation = self._allocation(pod, nodes)
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
+        allocation = self._allocation(info, nodes)
         return self._mean(least_requested(allocation, self.handle.release.max_node_score), allocation)
 
 
@@ -307,8 +308,8 @@ class NodeResourcesMostAllocated(_RequestedResources):
     column = "Most"
     summary = "Prefers nodes with the largest share of cpu, memory, ... in use."
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        allocation, release = self._allocation(pod, nodes), self.handle.release
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
+        allocation, release = self._allocation(info, nodes), self.handle.release
         exceeding_is_nothing = not MostAllocatedRules.of(release).exceeded_resource_is_used_up
         scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=exceeding_is_nothing)
         return self._mean(scores, allocation)
@@ -319,8 +320,8 @@ class RequestedToCapacityRatio(_RequestedResources):
     summary = "Scores nodes by their use of cpu, memory, ..., along a line that the profile gives."
     args: RequestedToCapacityRatioArgs
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        allocation, best = self._allocation(pod, nodes), self.handle.release.max_node_score
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
+        allocation, best = self._allocation(info, nodes), self.handle.release.max_node_score
         points = [(point.utilization, point.score) for point in self.args.shape]
         old = not self._as_strategies
         return requested_to_capacity_ratio(allocation, points, self._weights, missing_is_full=old, best=best)

@@ -40,7 +40,7 @@ class ContainerRequests:
 
     def __init__(self, cluster: Cluster, pods: Iterable[PodInfo]) -> None:
         self._cluster = cluster
-        counts = Counter(pod.requests for pod in pods)
+        counts = Counter(info.requests for info in pods)
         total, covered = sum(counts.values()), 0
         chosen: list[tuple[tuple[tuple[int, int], ...], int]] = []
         for requests, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
@@ -62,8 +62,8 @@ class ContainerRequests:
     def used(self, resource: str) -> int:
         return int(self._cluster.usage.requested[self._row(resource)].sum())
 
-    def requested(self, resource: str, pod: PodInfo) -> int:
-        return dict(pod.requests).get(self._row(resource), 0)
+    def requested(self, resource: str, info: PodInfo) -> int:
+        return dict(info.requests).get(self._row(resource), 0)
 
     def unusable(self, resource: str) -> Mapping[str, float]:
         """What of the free resource the typical pods cannot use, by what is missing."""
@@ -105,9 +105,9 @@ class CurveRecorder:
 
     def __call__(self, decision: Decision) -> None:
         following = self._next.get(decision.pod_row)
-        pod = None if following is None else self._infos[following]
+        info = None if following is None else self._infos[following]
         for line in self._lines:
-            line.arrive(decision, pod)
+            line.arrive(decision, info)
 
     def curves(self) -> tuple[Curve, ...]:
         return tuple(line.curve() for line in self._lines)

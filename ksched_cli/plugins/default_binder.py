@@ -14,10 +14,10 @@ class DefaultBinder(BindPlugin[None]):
     name = "DefaultBinder"
     summary = "Binds the pod to its node; here that is simulated."
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return NOTHING
 
-    def bind(self, state: None, pod: PodInfo, row: int) -> Status:
+    def bind(self, state: None, info: PodInfo, row: int) -> Status:
         return SUCCESS
 
 

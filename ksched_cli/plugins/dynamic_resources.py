@@ -384,15 +384,15 @@ class DynamicResources(
     def events_to_register(self) -> Sequence[ClusterEvent]:
         return self.events if self._enabled else ()
 
-    def depends(self, pod: PodInfo) -> Depends:
-        claims = self._enabled and (pod.pod.spec.resource_claims or self._extended.wanted_by(pod.pod))
+    def depends(self, info: PodInfo) -> Depends:
+        claims = self._enabled and (info.pod.spec.resource_claims or self._extended.wanted_by(info.pod))
         return Depends("pods on the node") if claims else NOTHING
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "ResourceClaim":
-            return self._claim_may_help(pod.pod, old, new)
+            return self._claim_may_help(info.pod, old, new)
         if event.resource == "Pod":
-            return is_same_pod(new, pod.pod) and not isinstance(self._claims_or_refusal(new), Status)
+            return is_same_pod(new, info.pod) and not isinstance(self._claims_or_refusal(new), Status)
         return True
 
     def _claim_may_help(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
@@ -405,8 +405,8 @@ class DynamicResources(
         mine = any(key_of(claim) == key_of(new) for claim in claims)
         return mine and (old is None or old.status != new.status)
 
-    def pre_enqueue(self, pod: PodInfo) -> Status:
-        claims = self._claims_or_refusal(pod.pod) if self._enabled and pod.pod.spec.resource_claims else []
+    def pre_enqueue(self, info: PodInfo) -> Status:
+        claims = self._claims_or_refusal(info.pod) if self._enabled and info.pod.spec.resource_claims else []
         return claims if isinstance(claims, Status) else SUCCESS
 
     def _claims_or_refusal(self, pod: Pod, *, bound: bool = False) -> list[ResourceClaim] | Status:
@@ -421,11 +421,11 @@ class DynamicResources(
 
     # PreFilter
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimState] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[ClaimState] | Status:
         if not self._enabled:
             return SKIP
-        answer = self._look_at_claims(pod.pod)
-        self._turned_away = pod if isinstance(answer, Status) else None
+        answer = self._look_at_claims(info.pod)
+        self._turned_away = info if isinstance(answer, Status) else None
         return answer
 
     def _look_at_claims(self, pod: Pod) -> PreFilterResult[ClaimState] | Status:
@@ -474,7 +474,7 @@ class DynamicResources(
 
     # Filter
 
-    def filter(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: ClaimState | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         if not self._enabled:
             return Verdict.passing(len(nodes))
         if state is None:
@@ -483,21 +483,21 @@ class DynamicResources(
             return Verdict.passing(len(nodes))
         statuses: list[Status] = []
         for row in nodes.rows.tolist():
-            statuses.append(self._filter_one(state, pod, row))
+            statuses.append(self._filter_one(state, info, row))
             if statuses[-1].code is Code.ERROR:
                 # The attempt is over; to search on could take up to the timeout on every node.
                 break
         return Verdict.from_statuses(statuses + statuses[-1:] * (len(nodes) - len(statuses)))
 
-    def _filter_one(self, state: ClaimState, pod: PodInfo, row: int) -> Status:
-        if self._node_resources is not None and (refusal := self._sharing_refusal(state, pod, row)):
+    def _filter_one(self, state: ClaimState, info: PodInfo, row: int) -> Status:
+        if self._node_resources is not None and (refusal := self._sharing_refusal(state, info, row)):
             return refusal
         found = state.search.of(row) if state.search is not None else None
         if isinstance(found, Status):
             return found
         counted: ClaimStatuses = ()
         if self._node_resources is not None and (taken := state.taken(found)):
-            checked = self._node_resources.check(pod.pod, taken, row)
+            checked = self._node_resources.check(info.pod, taken, row)
             if isinstance(checked, Status):
                 return checked
             counted = checked
@@ -511,7 +511,7 @@ class DynamicResources(
             state.node_claims[row] = counted
         return SUCCESS
 
-    def _sharing_refusal(self, state: ClaimState, pod: PodInfo, row: int) -> Status | None:
+    def _sharing_refusal(self, state: ClaimState, info: PodInfo, row: int) -> Status | None:
         """Of a node where another pod counts for one of the allocated claims, unless extended resources refuse it."""
         assert self._node_resources is not None
         if state.search is not None and not isinstance(state.search.missing(row), frozenset):
@@ -520,12 +520,12 @@ class DynamicResources(
             reached = mask is None or mask[row]
             if claim.status.allocation is None or key_of(claim) in state.pending_elsewhere or not reached:
                 continue
-            refusal = self._node_resources.sharing_refusal(claim, pod, row)
+            refusal = self._node_resources.sharing_refusal(claim, info, row)
             if refusal is not None:
                 return refusal
         return None
 
-    def explain(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: ClaimState | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The pod's claims, of the node's devices how many are free, the requests that it cannot meet, and what the
         node itself lacks for the claims."""
         if state is None or not state.claims:
@@ -545,24 +545,24 @@ class DynamicResources(
         if isinstance(given, Status):
             return found
         # There are devices: it is something else that is missing.
-        lacking = self._node_resources.shortages(pod.pod, state.taken(given), row)
+        lacking = self._node_resources.shortages(info.pod, state.taken(given), row)
         return {**found, "lacking": lacking} if lacking else {}
 
     # PostFilter
 
     def post_filter(
-        self, state: ClaimState | None, pod: PodInfo, cycle: CycleHandle
+        self, state: ClaimState | None, info: PodInfo, cycle: CycleHandle
     ) -> tuple[PostFilterResult | None, Status]:
         """Deallocates a claim whose devices the tried nodes do not reach."""
         if not self._enabled:
             return None, unschedulable("plugin disabled")
-        turned_away, self._turned_away = self._turned_away is pod, None
+        turned_away, self._turned_away = self._turned_away is info, None
         if state is None and not turned_away:
             # Go keeps its state under a key; another plugin's final rejection means it was never written.
             return None, error(NOT_FOUND)
         if state is None or not state.claims:
             return None, _NOTHING_TO_DEALLOCATE
-        return None, self._deallocate(state, pod.pod)
+        return None, self._deallocate(state, info.pod)
 
     def _deallocate(self, state: ClaimState, pod: Pod) -> Status:
         """Of several claims kube-scheduler deallocates any; here it is the first."""
@@ -582,7 +582,7 @@ class DynamicResources(
 
     # Score
 
-    def score(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: ClaimState | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """computeScore: a node scores more the earlier its alternatives stand in their lists."""
         scores = np.zeros(len(nodes), dtype=np.int64)
         if self._enabled and state is not None and (problem := self._uncounted(state)):
@@ -607,18 +607,18 @@ class DynamicResources(
         too_few = error(f"number of allocations {count} is smaller than number of claims")
         return too_few if count < len(state.claims) else None
 
-    def normalize(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: ClaimState | None, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return default_normalize_score(scores, reverse=False) if self._enabled else scores
 
     # Reserve and PreBind
 
-    def reserve(self, state: ClaimState | None, pod: PodInfo, row: int) -> Status:
+    def reserve(self, state: ClaimState | None, info: PodInfo, row: int) -> Status:
         """Takes the devices, so that later pods do not get them."""
         if not self._enabled:
             return SUCCESS
         if state is None:
             return error(NOT_FOUND)
-        self._count_on_node(pod, state.node_claims.get(row, ()))
+        self._count_on_node(info, state.node_claims.get(row, ()))
         claims = state.to_allocate
         if not claims or state.search is None:
             return SUCCESS
@@ -633,17 +633,17 @@ class DynamicResources(
         for claim, each, given in zip(claims, real, state.in_order_of_go(made), strict=True):
             taken = with_allocation(each, given)
             self._tracker.allocate(taken)
-            if self._shares_in_flight and pod.pod.spec.scheduling_group is not None:
+            if self._shares_in_flight and info.pod.spec.scheduling_group is not None:
                 self._in_flight.add(key_of(taken))
             state.pending.append((taken, claim if each is claim else None))
             if each is not claim:
                 state.created = taken
         return SUCCESS
 
-    def _count_on_node(self, pod: PodInfo, statuses: ClaimStatuses) -> None:
+    def _count_on_node(self, info: PodInfo, statuses: ClaimStatuses) -> None:
         """Scheduler.assume: the cache counts the pod with these entries in its status, whatever it had before."""
         cluster = self.handle.cluster
-        pod_row = cluster.pods.row_of.get(pod.uid) if self._node_resources is not None else None
+        pod_row = cluster.pods.row_of.get(info.uid) if self._node_resources is not None else None
         if pod_row is None:
             return
         current = cluster.pods.infos[pod_row].pod
@@ -651,12 +651,12 @@ class DynamicResources(
             status = replace(current.status, node_allocatable_resource_claim_statuses=statuses)
             cluster.update_pod(pod_row, replace(current, status=status))
 
-    def unreserve(self, state: ClaimState | None, pod: PodInfo, row: int) -> None:
+    def unreserve(self, state: ClaimState | None, info: PodInfo, row: int) -> None:
         """Takes back what Reserve took. An allocation that PreBind made stays, without the pod as its consumer."""
         if not self._enabled or state is None:
             return
         self._count_on_node(
-            pod, () if row in state.node_claims else pod.pod.status.node_allocatable_resource_claim_statuses
+            info, () if row in state.node_claims else info.pod.status.node_allocatable_resource_claim_statuses
         )
         catalog = self.handle.cluster.catalog
         for _, original in state.pending:
@@ -666,18 +666,18 @@ class DynamicResources(
         if state.created is not None:
             catalog.remove(state.created)
         for claim in self._current(state):
-            if is_reserved_for(claim, pod.pod):
-                catalog.put(unreserved(claim, pod.pod.metadata.uid))
+            if is_reserved_for(claim, info.pod):
+                catalog.put(unreserved(claim, info.pod.metadata.uid))
 
-    def pre_bind(self, state: ClaimState | None, pod: PodInfo, row: int) -> Status:
+    def pre_bind(self, state: ClaimState | None, info: PodInfo, row: int) -> Status:
         """Adds the pod to the consumers of its claims. Binding conditions are not waited for."""
         if not self._enabled:
             return SUCCESS
         if state is None:
             return error(NOT_FOUND)
         for claim in self._current(state):
-            if not is_reserved_for(claim, pod.pod, self._groups.group_of(pod.pod)):
-                self._tracker.put(reserved(claim, self._groups.consumer(pod.pod, claim)))
+            if not is_reserved_for(claim, info.pod, self._groups.group_of(info.pod)):
+                self._tracker.put(reserved(claim, self._groups.consumer(info.pod, claim)))
         self._land(state)
         return SUCCESS
 

@@ -60,9 +60,9 @@ class ImageLocality(ScorePlugin[None]):
         super().__init__(args, handle)
         self._rules = ImageLocalityRules.of(handle.release)
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        table, ceiling = nodes.cluster.nodes, MAX_CONTAINER_THRESHOLD * self._containers(pod)
-        images = [] if nodes.bare else [*filter(None, map(table.images.find, self._image_names(pod)))]
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
+        table, ceiling = nodes.cluster.nodes, MAX_CONTAINER_THRESHOLD * self._containers(info)
+        images = [] if nodes.bare else [*filter(None, map(table.images.find, self._image_names(info)))]
         scaled = [self._scaled(image, nodes) for image in images]
         scores = np.zeros(len(table), dtype=np.int64)
         if len(images) == 1:
@@ -80,21 +80,21 @@ class ImageLocality(ScorePlugin[None]):
         clipped = np.where(sums < MIN_THRESHOLD, MIN_THRESHOLD, np.minimum(sums, ceiling))
         return self.handle.release.max_node_score * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD)
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", (tuple(self._image_names(pod)), self._containers(pod)))
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", (tuple(self._image_names(info)), self._containers(info)))
 
-    def _image_names(self, pod: PodInfo) -> list[str]:
+    def _image_names(self, info: PodInfo) -> list[str]:
         """The images that the pod pulls, with repetitions."""
-        spec, rules = pod.pod.spec, self._rules
+        spec, rules = info.pod.spec, self._rules
         containers = (*spec.init_containers, *spec.containers) if rules.counts_init_containers else spec.containers
         names = [container.image for container in containers]
         if rules.counts_image_volumes:
             names += [volume.image.reference for volume in spec.volumes if volume.image is not None]
         return list(map(normalized_image_name, names))
 
-    def _containers(self, pod: PodInfo) -> int:
+    def _containers(self, info: PodInfo) -> int:
         """How many containers, and since 1.37 image volumes, raise the ceiling of the score."""
-        rules, spec = self._rules, pod.pod.spec
+        rules, spec = self._rules, info.pod.spec
         if not rules.ceiling_grows_with_containers:
             return 1
         volumes = sum(volume.image is not None for volume in spec.volumes) if rules.counts_volumes_in_ceiling else 0

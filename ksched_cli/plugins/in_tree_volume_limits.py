@@ -81,13 +81,13 @@ class _InTreeLimits(StoragePlugin, PreFilterPlugin[None], FilterPlugin[None]):
     def limit(self, node: Node) -> int:
         return self.default_limit
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        has_none = not any(claim_names(pod.pod)) and all(self.disk(volume) is None for volume in pod.pod.spec.volumes)
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[None] | Status:
+        has_none = not any(claim_names(info.pod)) and all(self.disk(volume) is None for volume in info.pod.spec.volumes)
         return SKIP if has_none else PreFilterResult(None)
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         try:
-            wanted = set(self._disks(pod.pod, required=True))
+            wanted = set(self._disks(info.pod, required=True))
         except MissingClaim as problem:
             refuse = unresolvable if InTreeVolumeLimitsRules.of(self.handle.release).missing_claims_reject else error
             return Verdict.of_all(len(nodes), refuse(problem.reason))

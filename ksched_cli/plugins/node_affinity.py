@@ -290,47 +290,47 @@ class NodeAffinity(
         # By what a node fails: nothing, the pod's own affinity or the profile's.
         self._answers = (SUCCESS, unresolvable(reasons.unmatched()), unresolvable(reasons.unmatched_profile()))
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         """Whether the node matches the pod now, and did not before."""
         if self._enforced and not any_term_selects(self._enforced.node_selector_terms, new):
             return False
-        wanted = RequiredNodeAffinity.of(pod.pod.spec)
+        wanted = RequiredNodeAffinity.of(info.pod.spec)
         try:
             return wanted.selects(new) and (old is None or not wanted.selects(old))
         except SelectorError:
             return True
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[RequiredNodeAffinity] | Status:
-        affinity = _node_affinity(pod)
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[RequiredNodeAffinity] | Status:
+        affinity = _node_affinity(info)
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-        if required is None and not self._enforced and not pod.pod.spec.node_selector:
+        if required is None and not self._enforced and not info.pod.spec.node_selector:
             return SKIP
         narrows = NodeAffinityRules.of(self.handle.release).narrows_to_named_nodes
         names = _named_nodes(required.node_selector_terms) if narrows and required is not None else None
         if names is not None and not names:
             return unresolvable(NodeAffinityReasons.conflicting())
-        return PreFilterResult(RequiredNodeAffinity.of(pod.pod.spec), names)
+        return PreFilterResult(RequiredNodeAffinity.of(info.pod.spec), names)
 
-    def filter(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: RequiredNodeAffinity | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         selection = nodes.cluster.selection
         # With PreFilter switched off by the profile the pod's own affinity is read here instead.
-        wanted = state or RequiredNodeAffinity.of(pod.pod.spec)
+        wanted = state or RequiredNodeAffinity.of(info.pod.spec)
         failing = np.where(selection.matching(wanted), 0, 1)
         if self._enforced:
             failing = np.where(selection.terms_mask(self._enforced.node_selector_terms), failing, 2)
         groups = nodes.take(failing.astype(np.int32))
         return Verdict.by_group(groups, self._answers)
 
-    def depends(self, pod: PodInfo) -> Depends:
-        affinity, spec = _node_affinity(pod), pod.pod.spec
+    def depends(self, info: PodInfo) -> Depends:
+        affinity, spec = _node_affinity(info), info.pod.spec
         if affinity is None and not spec.node_selector:
             return NOTHING
         return Depends("node", (RequiredNodeAffinity.of(spec), affinity))
 
-    def explain(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: RequiredNodeAffinity | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Labels of nodeSelector that the node lacks, and the unmet requirements of each required term."""
         node, found = nodes.cluster.nodes.objects[nodes.rows[index]], dict[str, Any]()
-        wanted = state or RequiredNodeAffinity.of(pod.pod.spec)
+        wanted = state or RequiredNodeAffinity.of(info.pod.spec)
         labels = node.metadata.labels
         unmet = [(key, value) for key, value in wanted.node_selector if labels.get(key) != value]
         if unmet:
@@ -341,18 +341,18 @@ class NodeAffinity(
             found["enforced"] = [unmet_of_term(term, node) for term in self._enforced.node_selector_terms]
         return found
 
-    def pre_score(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
-        affinity = _node_affinity(pod)
+    def pre_score(self, state: RequiredNodeAffinity | None, info: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
+        affinity = _node_affinity(info)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
         skips = NodeAffinityRules.of(self.handle.release).skips_without_preferences
         if skips and not preferred and not self._preferred_by_profile:
             return SKIP
-        return self._preferred(pod, nodes)
+        return self._preferred(info, nodes)
 
     @staticmethod
-    def _preferred(pod: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
+    def _preferred(info: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
         """getPodPreferredNodeAffinity."""
-        affinity = _node_affinity(pod)
+        affinity = _node_affinity(info)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
         try:
             # An empty term or one of weight 0 is skipped, and keeps its number.
@@ -362,10 +362,10 @@ class NodeAffinity(
             return error(str(problem) if has_paths else _without_paths(problem))
         return tuple(term for term in preferred if term.weight and not _is_empty(term.preference))
 
-    def score(self, state: PreferredTerms | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: PreferredTerms | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The sum of the weights of the terms that match."""
         if not isinstance(state, tuple):
-            found = self._preferred(pod, nodes)
+            found = self._preferred(info, nodes)
             if isinstance(found, Status):
                 return found
             state = found
@@ -382,12 +382,12 @@ class NodeAffinity(
             term = NodeSelectorTerm(match_expressions=term.match_expressions)
         return nodes.cluster.selection.terms_mask((term,))
 
-    def normalize(self, state: PreferredTerms, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: PreferredTerms, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return default_normalize_score(scores, self.handle.release.max_node_score, reverse=False)
 
 
-def _node_affinity(pod: PodInfo) -> NodeAffinitySpec | None:
-    affinity = pod.pod.spec.affinity
+def _node_affinity(info: PodInfo) -> NodeAffinitySpec | None:
+    affinity = info.pod.spec.affinity
     return affinity.node_affinity if affinity else None
 
 

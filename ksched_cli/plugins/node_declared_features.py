@@ -101,21 +101,21 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
     def events_to_register(self) -> Sequence[ClusterEvent]:
         return self.events if self._enabled else ()
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Pod":
-            return is_same_pod(new, pod.pod) and _needed_by(old.spec) != _needed_by(new.spec)
+            return is_same_pod(new, info.pod) and _needed_by(old.spec) != _needed_by(new.spec)
         return old is None or old.status.declared_features != new.status.declared_features
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", _needed_by(pod.pod.spec)) if self._enabled else NOTHING
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", _needed_by(info.pod.spec)) if self._enabled else NOTHING
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Features] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[Features] | Status:
         if not self._enabled:
             return SKIP
-        needed = _needed_by(pod.pod.spec)
+        needed = _needed_by(info.pod.spec)
         return PreFilterResult(needed) if needed else SKIP
 
-    def filter(self, state: Features | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: Features | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
             return Verdict.of_all(
                 len(nodes), error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
@@ -125,7 +125,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
         lacking = np.array([not state.issubset(each) for each in declared], dtype=np.bool_)
         return Verdict.rejecting(lacking, unresolvable(NodeDeclaredFeaturesReasons.feature_missing()))
 
-    def explain(self, state: Features | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: Features | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         declared = nodes.cluster.nodes.objects[nodes.rows[index]].status.declared_features
         return {"missing": sorted((state or frozenset()).difference(declared))}
 

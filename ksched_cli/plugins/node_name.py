@@ -62,18 +62,18 @@ class NodeName(FilterPlugin[None]):
     summary = "Rejects every node but the one that spec.nodeName names."
     events = (ClusterEvent("Node", Action.ADD),)
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        wanted = pod.pod.spec.node_name
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
+        wanted = info.pod.spec.node_name
         if not wanted:
             return Verdict.passing(len(nodes))
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
         return Verdict.rejecting(np.asarray(others), unresolvable(NodeNameReasons.of(self.handle.release).other_node()))
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", pod.pod.spec.node_name)
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", info.pod.spec.node_name)
 
-    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        return {"requested": pod.pod.spec.node_name}
+    def explain(self, state: None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        return {"requested": info.pod.spec.node_name}
 
 
 SPEC = Spec(plugins=(NodeName,), reasons=(NodeNameReasons,), guide=NodeNameGuide())

@@ -108,32 +108,32 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
     summary = "Rejects nodes where a host port that the pod wants is taken."
     events = (ClusterEvent("Pod", Action.DELETE), ClusterEvent("Node", Action.ADD))
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         """A pod that held one of the ports is gone."""
         if event.resource == "Node":
             return True
         freed = PortIndex()
         freed.take(0, host_ports_of(old, sidecars=PodInfoRules.of(self.handle.release).sidecar_ports_count))
-        return holds_place(old) and bool(freed.conflicts(pod.host_ports, 1)[0])
+        return holds_place(old) and bool(freed.conflicts(info.host_ports, 1)[0])
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[WantedPorts] | Status:
-        return PreFilterResult(pod.host_ports) if pod.host_ports else SKIP
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[WantedPorts] | Status:
+        return PreFilterResult(info.host_ports) if info.host_ports else SKIP
 
-    def filter(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: WantedPorts | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
             # A profile may switch off PreFilter and leave Filter on; kube-scheduler has nothing to go by then.
             return Verdict.of_all(len(nodes), error('reading "PreFilterNodePorts" from cycleState: not found'))
         taken = nodes.cluster.usage.ports.conflicts(state, len(nodes.cluster.nodes))
         return Verdict.rejecting(nodes.take(taken), unschedulable(NodePortsReasons.port_taken()))
 
-    def depends(self, pod: PodInfo) -> Depends:
-        ports = pod.parts.host_ports
+    def depends(self, info: PodInfo) -> Depends:
+        ports = info.parts.host_ports
         return Depends("pods on the node", ports) if ports else NOTHING
 
-    def explain(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: WantedPorts | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The ports that are taken, and by whom."""
         row, cluster = int(nodes.rows[index]), nodes.cluster
-        clashing = [port for port in pod.host_ports if cluster.usage.ports.conflicts([port], len(cluster.nodes))[row]]
+        clashing = [port for port in info.host_ports if cluster.usage.ports.conflicts([port], len(cluster.nodes))[row]]
         return {
             "ports": [
                 {

@@ -84,25 +84,25 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         self._rules = BalancedAllocationRules.of(handle.release)
         self._names = [resource.name for resource in self.args.resources]
 
-    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources | Status:
-        resources = measured(pod, self._names, nodes, use_requested=True)
+    def pre_score(self, state: None, info: PodInfo, nodes: NodeRows) -> MeasuredResources | Status:
+        resources = measured(info, self._names, nodes, use_requested=True)
         # Best-effort pods would all go to the one node that is most even.
         skips = self._rules.skips_best_effort_pods and not any(each.request for each in resources.resources)
         return SKIP if skips else resources
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         if self._balances_volumes:
             # What limits of disks have noted on a node changes without a placement there.
             return Depends("pods on the node")
-        return depends_on_requests(pod, self._names, self._totals)
+        return depends_on_requests(info, self._names, self._totals)
 
-    def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: MeasuredResources | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self._rules.scores_the_deviation:
-            return self._score_1_21(pod, nodes)
+            return self._score_1_21(info, nodes)
         if not self.args.resources:
             return error("resources not found")
         if state is None:
-            state = measured(pod, self._names, nodes, use_requested=True)
+            state = measured(info, self._names, nodes, use_requested=True)
             if self._rules.skips_best_effort_pods and not any(each.request for each in state.resources):
                 return np.zeros(len(nodes), dtype=np.int64)
         one = measure_one(state, nodes, use_requested=True)
@@ -125,14 +125,14 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         gain: Int64Column = with_pod - without_pod
         return gain
 
-    def _score_1_21(self, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def _score_1_21(self, info: PodInfo, nodes: NodeRows) -> Int64Column:
         """The best score less the difference between the shares of cpu and memory, 0 where one of them is used up."""
-        allocation = measure_before_1_22(pod, ("cpu", "memory"), nodes)
+        allocation = measure_before_1_22(info, ("cpu", "memory"), nodes)
         capacity = allocation.allocatable
         shares = np.where(capacity == 0, 1.0, allocation.requested / np.maximum(capacity, 1))
         best = float(self.handle.release.max_node_score)
         even = ((1.0 - np.abs(shares[0] - shares[1])) * best).astype(np.int64)
-        if self._balances_volumes and (pod.pod.spec.volumes or self._rules.volumes_of_earlier_pods_count):
+        if self._balances_volumes and (info.pod.spec.volumes or self._rules.volumes_of_earlier_pods_count):
             free, needed = AttachedVolumes.of(nodes.cluster).at(nodes)
             even = np.where(free > 0, _even_with_volumes(shares, free, needed, best), even)
         return np.where((shares >= 1.0).any(axis=0), 0, even)

@@ -81,25 +81,25 @@ class NodeUnschedulable(FilterPlugin[None]):
         ClusterEvent("Pod", Action.UPDATE_POD_TOLERATION),
     )
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Pod":
-            return is_same_pod(new, pod.pod) and self._tolerated(new)
+            return is_same_pod(new, info.pod) and self._tolerated(new)
         return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         cordoned = nodes.take(nodes.cluster.nodes.unschedulable)
-        if not cordoned.any() or self._tolerated(pod.pod):
+        if not cordoned.any() or self._tolerated(info.pod):
             cordoned = np.zeros(len(nodes), dtype=np.bool_)
         return Verdict.rejecting(cordoned, unresolvable(NodeUnschedulableReasons.cordoned()))
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", pod.pod.spec.tolerations)
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", info.pod.spec.tolerations)
 
     def _tolerated(self, pod: Pod) -> bool:
         comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")
         return any(tolerates(each, _UNSCHEDULABLE, comparison=comparison) for each in pod.spec.tolerations)
 
-    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {"unschedulable": bool(nodes.cluster.nodes.unschedulable[nodes.rows[index]])}
 
 

@@ -200,34 +200,34 @@ class NodeVolumeLimits(StoragePlugin, PreFilterPlugin[None], FilterPlugin[None])
         ClusterEvent("VolumeAttachment", Action.DELETE),
     )
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:
             case "CSINode":
                 return old is None or _raises_a_limit(old, new)
             case "Pod":
                 return holds_place(old) and _has_attachable(old)
             case "PersistentVolumeClaim":
-                mine = new.metadata.namespace == pod.namespace
-                return mine and any(new.metadata.name == claim.name for claim in claim_names(pod.pod))
+                mine = new.metadata.namespace == info.namespace
+                return mine and any(new.metadata.name == claim.name for claim in claim_names(info.pod))
             case _:
                 return any(
                     volume.persistent_volume_claim is not None
                     or CSI_DRIVER.get(in_tree_plugin(volume) or "") == old.spec.attacher
-                    for volume in pod.pod.spec.volumes
+                    for volume in info.pod.spec.volumes
                 )
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        return PreFilterResult(None) if _has_attachable(pod.pod) else SKIP
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[None] | Status:
+        return PreFilterResult(None) if _has_attachable(info.pod) else SKIP
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        if not pod.pod.spec.volumes:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
+        if not info.pod.spec.volumes:
             # Before there was a PreFilter it ran for every pod.
             return Verdict.passing(len(nodes))
         # Nodes without a CSINode and without limits are all alike: they have the first status.
         special = self._special_rows()[nodes.rows]
         plain, others = nodes.rows[~special][:1].tolist(), nodes.rows[special].tolist()
-        statuses = [self._check(pod, row, None) for row in plain] or [SUCCESS]
-        statuses += [self._check(pod, row, self._csi_node(row)) for row in others]
+        statuses = [self._check(info, row, None) for row in plain] or [SUCCESS]
+        statuses += [self._check(info, row, self._csi_node(row)) for row in others]
         group = np.zeros(len(nodes), dtype=np.int32)
         group[special] = np.arange(1, len(statuses))
         return Verdict.by_group(group, statuses)
@@ -242,23 +242,23 @@ class NodeVolumeLimits(StoragePlugin, PreFilterPlugin[None], FilterPlugin[None])
             special |= [bool(self._limits(row, None)) for row in range(len(table))]
         return special
 
-    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         row = int(nodes.rows[index])
         csi_node = self._csi_node(row)
-        new, used = self._counts(pod, row, csi_node)
+        new, used = self._counts(info, row, csi_node)
         limits = self._limits(row, csi_node)
         return {driver: {"limit": limits[driver], "attached": used[driver], "new": new[driver]} for driver in limits}
 
-    def _check(self, pod: PodInfo, row: int, csi_node: CSINode | None) -> Status:
+    def _check(self, info: PodInfo, row: int, csi_node: CSINode | None) -> Status:
         limits = self._limits(row, csi_node)
         try:
-            wanted = self._volumes(pod.pod, csi_node, required=True)
+            wanted = self._volumes(info.pod, csi_node, required=True)
             missing = self._missing_driver(wanted, csi_node)
             if missing:
                 return unschedulable(NodeVolumeLimitsReasons.driver_missing(driver=missing))
             if not wanted or not limits:
                 return SUCCESS
-            new, used = self._counts(pod, row, csi_node)
+            new, used = self._counts(info, row, csi_node)
         except MissingClaim as problem:
             return unresolvable(problem.reason)
         except UnusableClaim as problem:
@@ -278,13 +278,13 @@ class NodeVolumeLimits(StoragePlugin, PreFilterPlugin[None], FilterPlugin[None])
                 return name
         return None
 
-    def _counts(self, pod: PodInfo, row: int, csi_node: CSINode | None) -> tuple[Counter[str], Counter[str]]:
+    def _counts(self, info: PodInfo, row: int, csi_node: CSINode | None) -> tuple[Counter[str], Counter[str]]:
         """Volumes by driver: those that the pod would add, and those that are there. One volume counts once."""
         cluster = self.handle.cluster
         present: Attached = {}
         for other in cluster.usage.pods[row]:
             present |= self._volumes(cluster.pods.infos[other].pod, csi_node, required=False)
-        wanted = self._volumes(pod.pod, csi_node, required=True)
+        wanted = self._volumes(info.pod, csi_node, required=True)
         new = Counter(driver for name, driver in wanted.items() if name not in present)
         if NodeVolumeLimitsRules.of(self.handle.release).counts_attachments:
             present |= attached_by_controller(cluster.nodes.names[row], cluster.catalog)

@@ -82,17 +82,17 @@ class GangScheduling(GroupPlugin, PreEnqueuePlugin, PermitPlugin[None]):
     summary = "Holds the pods of a gang back until minCount of them exist, and binds none before minCount have a node."
     events = (ClusterEvent("Pod", Action.ADD), ClusterEvent("PodGroup", Action.ADD))
 
-    def depends(self, pod: PodInfo) -> Depends | None:
-        return NOTHING if group_of(pod) is None else None
+    def depends(self, info: PodInfo) -> Depends | None:
+        return NOTHING if group_of(info) is None else None
 
     def events_to_register(self) -> Sequence[ClusterEvent]:
         updates = (ClusterEvent("PodGroup", Action.UPDATE),)
         rules = GangSchedulingRules.of(self.handle.release)
         return (*self.events, *updates) if rules.smaller_quorum_wakes_pods else self.events
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         """Whether a pod of the same group, or the group itself, was created, or the group needs fewer pods."""
-        key = group_of(pod)
+        key = group_of(info)
         if key is None or new.metadata.namespace != key.namespace:
             return False
         if event.resource == "PodGroup":
@@ -100,8 +100,8 @@ class GangScheduling(GroupPlugin, PreEnqueuePlugin, PermitPlugin[None]):
         named = new.spec.scheduling_group
         return named is not None and named.pod_group_name == key.name
 
-    def pre_enqueue(self, pod: PodInfo) -> Status:
-        key = group_of(pod)
+    def pre_enqueue(self, info: PodInfo) -> Status:
+        key = group_of(info)
         if key is None:
             return SUCCESS
         group = self._groups.get(key)
@@ -125,9 +125,9 @@ class GangScheduling(GroupPlugin, PreEnqueuePlugin, PermitPlugin[None]):
             return unschedulable(GangSchedulingReasons.out_of_reach(**figures))
         return Status(Code.WAIT, (GangSchedulingReasons.not_yet(**figures),))
 
-    def permit(self, state: None, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: None, info: PodInfo, row: int) -> tuple[Status, float]:
         """Waits until minCount pods have a node. In the cycle of a group earlier pods are assumed already."""
-        key = group_of(pod)
+        key = group_of(info)
         if key is None:
             return SUCCESS, 0
         group = self._groups.get(key)
@@ -187,13 +187,13 @@ class TopologyPlacementGenerator(GroupPlugin, PlacementGeneratePlugin):
         cluster = self.handle.cluster
         found: str | None = None
         for pod_row in self._groups.scheduled(key):
-            pod, row = cluster.pods.infos[pod_row], int(cluster.pods.node_row[pod_row])
+            info, row = cluster.pods.infos[pod_row], int(cluster.pods.node_row[pod_row])
             if row == NOWHERE:
-                name = pod.pod.spec.node_name
-                return _undetermined(f'getting node for pod {pod.key}: nodeinfo not found for node name "{name}"')
+                name = info.pod.spec.node_name
+                return _undetermined(f'getting node for pod {info.key}: nodeinfo not found for node name "{name}"')
             domain = cluster.nodes.objects[row].metadata.labels.get(topology)
             if domain is None:
-                return _undetermined(f"no topology domain found for pod {pod.key}")
+                return _undetermined(f"no topology domain found for pod {info.key}")
             if found and found != domain:
                 return _undetermined(f"more than 1 domain found for pod group: {found}, {domain}")
             found = domain

@@ -12,9 +12,9 @@ class PrioritySort(QueueSortPlugin):
     name = "PrioritySort"
     summary = "Tries pods by priority, the highest first; pods of equal priority in the order they came."
 
-    def sort_key(self, pod: PodInfo) -> tuple[int]:
+    def sort_key(self, info: PodInfo) -> tuple[int]:
         # The queue has the time of arrival, and breaks the tie for any plugin that sorts.
-        return (-pod.priority,)
+        return (-info.priority,)
 
 
 SPEC = Spec(plugins=(PrioritySort,))

@@ -55,14 +55,14 @@ class SchedulingGates(PreEnqueuePlugin):
     summary = "Keeps a pod out of the queue while its spec.schedulingGates is not empty."
     events = (ClusterEvent("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
-        return is_same_pod(new, pod.pod)
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
+        return is_same_pod(new, info.pod)
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return NOTHING
 
-    def pre_enqueue(self, pod: PodInfo) -> Status:
-        gates = pod.pod.spec.scheduling_gates
+    def pre_enqueue(self, info: PodInfo) -> Status:
+        gates = info.pod.spec.scheduling_gates
         if not gates:
             return SUCCESS
         return unresolvable(SchedulingGatesReasons.gated(gates=" ".join(gate.name for gate in gates)))

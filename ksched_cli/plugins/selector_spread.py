@@ -47,29 +47,29 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
     until = "1.28"
     summary = "Prefers hosts and zones with fewer pods of the same service or controller."
 
-    def _leaves_alone(self, pod: PodInfo) -> bool:
+    def _leaves_alone(self, info: PodInfo) -> bool:
         rules = SelectorSpreadRules.of(self.handle.release)
-        return rules.leaves_constraints_alone and bool(pod.pod.spec.topology_spread_constraints)
+        return rules.leaves_constraints_alone and bool(info.pod.spec.topology_spread_constraints)
 
-    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Selector:
+    def pre_score(self, state: None, info: PodInfo, nodes: NodeRows) -> Selector:
         # A pod with constraints of its own is left to them.
-        if self._leaves_alone(pod):
+        if self._leaves_alone(info):
             return EVERYTHING
-        return default_selector(pod.pod, self.handle.cluster.catalog, self.handle.release)
+        return default_selector(info.pod, self.handle.cluster.catalog, self.handle.release)
 
-    def score(self, state: Selector | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: Selector | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The number of matching pods on the node."""
-        if self._leaves_alone(pod):
+        if self._leaves_alone(info):
             return np.zeros(len(nodes), dtype=np.int64)
         if state is None:
             return error(f'reading "PreScore{self.name}" from cycleState: not found')
         if state.everything:
             return np.zeros(len(nodes), dtype=np.int64)
-        return nodes.take(self.handle.cluster.counts.current(pod.namespace, state).per_node)
+        return nodes.take(self.handle.cluster.counts.current(info.namespace, state).per_node)
 
-    def normalize(self, state: Selector, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: Selector, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer matching pods score higher. The zone makes up two thirds of the score."""
-        if self._leaves_alone(pod):
+        if self._leaves_alone(info):
             return scores
         best = float(self.handle.release.max_node_score)
         zones, most = nodes.take(nodes.cluster.nodes.zones), int(scores.max(initial=0))

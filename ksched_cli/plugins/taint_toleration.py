@@ -156,38 +156,38 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
     def _comparison(self) -> bool:
         return self.handle.gates.enabled("TaintTolerationComparisonOperators")
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Pod":
-            return is_same_pod(new, pod.pod)
-        kept_out = old is None or not self._judge(old.spec.taints, pod).ok
-        return kept_out and self._judge(new.spec.taints, pod).ok
+            return is_same_pod(new, info.pod)
+        kept_out = old is None or not self._judge(old.spec.taints, info).ok
+        return kept_out and self._judge(new.spec.taints, info).ok
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         table = nodes.cluster.nodes
-        statuses = [self._judge(taints, pod) for taints in table.taint_sets.values]
+        statuses = [self._judge(taints, info) for taints in table.taint_sets.values]
         return Verdict.by_group(nodes.take(table.taint_set), statuses)
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("node", pod.pod.spec.tolerations)
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("node", info.pod.spec.tolerations)
 
-    def _judge(self, taints: Iterable[Taint], pod: PodInfo) -> Status:
-        found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
+    def _judge(self, taints: Iterable[Taint], info: PodInfo) -> Status:
+        found = find_untolerated(taints, info.pod.spec.tolerations, _HARD, comparison=self._comparison)
         return SUCCESS if found is None else self._refusal(found.key, found.value)
 
-    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """All taints of the node that the pod does not tolerate; kube-scheduler names the first."""
         taints = [
             taint
             for taint in nodes.cluster.nodes.objects[nodes.rows[index]].spec.taints
-            if find_untolerated([taint], pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
+            if find_untolerated([taint], info.pod.spec.tolerations, _HARD, comparison=self._comparison)
         ]
         return {"taints": [str(each) for each in taints]} if taints else {}
 
-    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> SoftTolerations:
+    def pre_score(self, state: None, info: PodInfo, nodes: NodeRows) -> SoftTolerations:
         # A toleration without an effect is for every effect, so for the soft one too.
-        return tuple(each for each in pod.pod.spec.tolerations if each.effect in ("", _SOFT))
+        return tuple(each for each in info.pod.spec.tolerations if each.effect in ("", _SOFT))
 
-    def score(self, state: SoftTolerations | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: SoftTolerations | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """How many soft taints the pod does not tolerate."""
         if state is None:
             return error('failed to read "PreScoreTaintToleration" from cycleState: not found')
@@ -204,7 +204,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
             for taint in taints
         )
 
-    def normalize(self, state: SoftTolerations, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: SoftTolerations, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return default_normalize_score(scores, self.handle.release.max_node_score, reverse=True)
 
 

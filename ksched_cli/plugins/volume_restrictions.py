@@ -115,53 +115,53 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         ClusterEvent("PersistentVolumeClaim", Action.ADD),
     )
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods anywhere") if pod.parts.uses_storage else NOTHING
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("pods anywhere") if info.parts.uses_storage else NOTHING
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Node":
             return True
         if event.resource == "PersistentVolumeClaim":
-            return new.metadata.namespace == pod.namespace and new.metadata.name in mounted_claims(pod.pod)
-        if old.metadata.namespace != pod.namespace:
+            return new.metadata.namespace == info.namespace and new.metadata.name in mounted_claims(info.pod)
+        if old.metadata.namespace != info.namespace:
             return False
-        return _shares_disk(pod.pod, old) or not set(mounted_claims(pod.pod)).isdisjoint(mounted_claims(old))
+        return _shares_disk(info.pod, old) or not set(mounted_claims(info.pod)).isdisjoint(mounted_claims(old))
 
     @property
     def _looks_at_claims(self) -> bool:
         return self.handle.gates.enabled("ReadWriteOncePod")
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimsInUse] | Status:
-        if not pod.pod.spec.volumes:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[ClaimsInUse] | Status:
+        if not info.pod.spec.volumes:
             return SKIP
         cluster = self.handle.cluster
         exclusive: set[str] = set()
-        for name in mounted_claims(pod.pod) if self._looks_at_claims else ():
-            claim = find_claim(cluster.catalog, pod.pod, name)
+        for name in mounted_claims(info.pod) if self._looks_at_claims else ():
+            claim = find_claim(cluster.catalog, info.pod, name)
             if claim is None:
                 return unresolvable(ClaimReasons.not_found(claim=name))
             if _ONE_POD in claim.spec.access_modes:
                 exclusive.add(name)
-        used = len(exclusive & _claims_in_use(cluster, pod.namespace)) if exclusive else 0
-        if not used and not any(map(_is_disk, pod.pod.spec.volumes)):
+        used = len(exclusive & _claims_in_use(cluster, info.namespace)) if exclusive else 0
+        if not used and not any(map(_is_disk, info.pod.spec.volumes)):
             return SKIP
         return PreFilterResult(ClaimsInUse(frozenset(exclusive), used))
 
     def clone_state(self, state: ClaimsInUse) -> ClaimsInUse:
         return ClaimsInUse(state.claims, state.references)
 
-    def add_pod(self, state: ClaimsInUse, pod: PodInfo, other: int, row: int) -> None:
+    def add_pod(self, state: ClaimsInUse, info: PodInfo, other: int, row: int) -> None:
         state.references += self._references(state, other)
 
-    def remove_pod(self, state: ClaimsInUse, pod: PodInfo, other: int, row: int) -> None:
+    def remove_pod(self, state: ClaimsInUse, info: PodInfo, other: int, row: int) -> None:
         state.references -= self._references(state, other)
 
     def _references(self, state: ClaimsInUse, other: int) -> int:
         """kube-scheduler compares names alone here, so a pod of another namespace counts too."""
         return sum(name in state.claims for name in mounted_claims(self.handle.cluster.pods.infos[other].pod))
 
-    def filter(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        conflict = _disk_conflicts(pod.pod, nodes)
+    def filter(self, state: ClaimsInUse | None, info: PodInfo, nodes: NodeRows) -> Verdict:
+        conflict = _disk_conflicts(info.pod, nodes)
         if not self._looks_at_claims:
             other = SUCCESS
         elif state is None:
@@ -172,21 +172,21 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         disk_in_use = unschedulable(VolumeRestrictionsReasons.disk_in_use())
         return Verdict.by_group(conflict.astype(np.int32), (other, disk_in_use))
 
-    def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: ClaimsInUse | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Exclusive claims with the pods that use them, and disks that are mounted on the node."""
         cluster, found = nodes.cluster, dict[str, Any]()
         if state is not None and state.references > 0:
             everywhere = cluster.nodes.all_rows.tolist()
-            users = pods_that(cluster, everywhere, lambda other: _uses(state.claims, pod, other))
+            users = pods_that(cluster, everywhere, lambda other: _uses(state.claims, info, other))
             found |= {"exclusiveClaims": sorted(state.claims), "usedBy": users}
         row = nodes.rows[[index]]
-        if _disk_conflicts(pod.pod, NodeRows(cluster, row))[0]:
-            found["disksHeldBy"] = pods_that(cluster, row.tolist(), lambda other: _shares_disk(pod.pod, other.pod))
+        if _disk_conflicts(info.pod, NodeRows(cluster, row))[0]:
+            found["disksHeldBy"] = pods_that(cluster, row.tolist(), lambda other: _shares_disk(info.pod, other.pod))
         return found
 
 
-def _uses(claims: frozenset[str], pod: PodInfo, other: PodInfo) -> bool:
-    return other.namespace == pod.namespace and not claims.isdisjoint(mounted_claims(other.pod))
+def _uses(claims: frozenset[str], info: PodInfo, other: PodInfo) -> bool:
+    return other.namespace == info.namespace and not claims.isdisjoint(mounted_claims(other.pod))
 
 
 def _shares_disk(pod: Pod, other: Pod) -> bool:

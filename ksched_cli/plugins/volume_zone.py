@@ -138,29 +138,29 @@ class VolumeZone(StoragePlugin, PreFilterPlugin[Topologies], FilterPlugin[Topolo
         newer = _GA_LABEL.values() if VolumeZoneRules.of(handle.release).labels_without_beta else ()
         self.topology_labels = (*_GA_LABEL, *newer)
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:
             case "StorageClass":
                 return bool(new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER)
             case "PersistentVolumeClaim":
-                return new.metadata.namespace == pod.namespace and new.metadata.name in mounted_claims(pod.pod)
+                return new.metadata.namespace == info.namespace and new.metadata.name in mounted_claims(info.pod)
             case "PersistentVolume":
                 keys = self.topology_labels
                 return old is None or topologies_in(old, keys) != topologies_in(new, keys)
             case _:
                 return True
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Topologies] | Status:
-        if not pod.pod.spec.volumes:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[Topologies] | Status:
+        if not info.pod.spec.volumes:
             return SKIP
-        topologies = self.topologies_of(pod.pod, self.handle.cluster.catalog)
+        topologies = self.topologies_of(info.pod, self.handle.cluster.catalog)
         if isinstance(topologies, Status):
             return topologies
         return PreFilterResult(topologies) if topologies else SKIP
 
-    def filter(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: Topologies | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         # With PreFilter switched off by the profile the volumes are looked up here instead.
-        topologies = self.topologies_of(pod.pod, nodes.cluster.catalog) if state is None else state
+        topologies = self.topologies_of(info.pod, nodes.cluster.catalog) if state is None else state
         labels = nodes.cluster.nodes.labels
         # A node without any of the labels is taken for one of a cluster that has a single zone.
         constrained = np.logical_or.reduce([labels.column(key).present for key in self.topology_labels])
@@ -174,7 +174,7 @@ class VolumeZone(StoragePlugin, PreFilterPlugin[Topologies], FilterPlugin[Topolo
             conflict |= ~self._inside(labels, topology)
         return Verdict.rejecting(nodes.take(constrained & conflict), unresolvable(VolumeZoneReasons.other_zone()))
 
-    def explain(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: Topologies | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The zones and regions of each volume that the node is not in."""
         labels, row = nodes.cluster.nodes.labels, nodes.rows[index]
         found: dict[str, dict[str, list[str]]] = {}

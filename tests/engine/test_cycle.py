@@ -188,40 +188,40 @@ class _Reserving(ReservePlugin[Any]):
     name = "Reserving"
     held: list[str] = []  # noqa: RUF012  # shared on purpose, and emptied by the tests
 
-    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
-        self.held.append(pod.name)
+    def reserve(self, state: Any, info: PodInfo, row: int) -> Status:
+        self.held.append(info.name)
         return SUCCESS
 
-    def unreserve(self, state: Any, pod: PodInfo, row: int) -> None:
-        self.held.remove(pod.name)
+    def unreserve(self, state: Any, info: PodInfo, row: int) -> None:
+        self.held.remove(info.name)
 
 
 class _RefusingReserve(_Reserving):
     name = "RefusingReserve"
 
-    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
-        super().reserve(state, pod, row)
+    def reserve(self, state: Any, info: PodInfo, row: int) -> Status:
+        super().reserve(state, info, row)
         return unschedulable("not today")
 
 
 class _RefusingPermit(PermitPlugin[Any]):
     name = "RefusingPermit"
 
-    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
         return unschedulable("no permit"), 0.0
 
 
 class _WaitingPermit(PermitPlugin[Any]):
     name = "WaitingPermit"
 
-    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
         return Status(Code.WAIT), 10.0
 
 
 class _FailingPreBind(PreBindPlugin[Any]):
     name = "FailingPreBind"
 
-    def pre_bind(self, state: Any, pod: PodInfo, row: int) -> Status:
+    def pre_bind(self, state: Any, info: PodInfo, row: int) -> Status:
         return error("disk full")
 
 
@@ -264,42 +264,42 @@ def test_refusals_after_the_choice_undo_it(plugins: list[type[Plugin]], result: 
 class _Raises(PerNodePlugin):
     name = "Raises"
 
-    def filter_one(self, pod: PodInfo, node: Any) -> Status:
+    def filter_one(self, info: PodInfo, node: Any) -> Status:
         raise KeyError("color")
 
 
 class _WrongShape(FilterPlugin[Any]):
     name = "WrongShape"
 
-    def filter(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: Any, info: PodInfo, nodes: NodeRows) -> Verdict:
         return Verdict.passing(len(nodes) + 1)
 
 
 class _TooHigh(PerNodePlugin):
     name = "TooHigh"
 
-    def score_one(self, pod: PodInfo, node: Any) -> int:
+    def score_one(self, info: PodInfo, node: Any) -> int:
         return 101 if node.metadata.name == "b" else 100
 
 
 class _TooLow(PerNodePlugin):
     name = "TooLow"
 
-    def score_one(self, pod: PodInfo, node: Any) -> int:
+    def score_one(self, info: PodInfo, node: Any) -> int:
         return -1 if node.metadata.name == "b" else 0
 
 
 class _ErrorOnANode(PerNodePlugin):
     name = "ErrorOnANode"
 
-    def filter_one(self, pod: PodInfo, node: Any) -> Status:
+    def filter_one(self, info: PodInfo, node: Any) -> Status:
         return error("lost contact") if node.metadata.name == "b" else SUCCESS
 
 
 class _ScoreShape(ScorePlugin[Any]):
     name = "ScoreShape"
 
-    def score(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Any:
+    def score(self, state: Any, info: PodInfo, nodes: NodeRows) -> Any:
         return np.zeros(1, dtype=np.int64)
 
 
@@ -351,7 +351,7 @@ class _Narrows(PreFilterPlugin[None]):
     name = "Narrows"
     names: frozenset[str] = frozenset({"a"})
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[None] | Status:
         return PreFilterResult(None, self.names)
 
 
@@ -367,14 +367,14 @@ class _NarrowsAgain(_NarrowsElsewhere):
 class _Rejects(PreFilterPlugin[None]):
     name = "Rejects"
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[None] | Status:
         return unresolvable("never")
 
 
 class _RejectsForNow(PreFilterPlugin[None]):
     name = "RejectsForNow"
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[None] | Status:
         return unschedulable("not now")
 
 
@@ -383,10 +383,10 @@ class _SkipsByItself(PreFilterPlugin[None], FilterPlugin[None]):
 
     name = "SkipsByItself"
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[None] | Status:
         return Status(Code.SKIP)
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         return Verdict.of_all(len(nodes), unschedulable("never"))
 
 

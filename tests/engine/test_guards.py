@@ -95,7 +95,7 @@ def leaves(*arguments: Any) -> Any:
 def on_b(answer: Any) -> Any:
     """For node b; all is well on a."""
 
-    def ask(pod: PodInfo, node: Node) -> Any:
+    def ask(info: PodInfo, node: Node) -> Any:
         if node.metadata.name == "a":
             return SUCCESS
         return answer() if callable(answer) else answer
@@ -284,23 +284,23 @@ class _Following(PreFilterPlugin[list[int]], FilterPlugin[list[int]]):
         if self.fails_at == method:
             raise RuntimeError("lost count")
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[list[int]]:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[list[int]]:
         return PreFilterResult([])
 
-    def filter(self, state: list[int], pod: PodInfo, nodes: NodeRows) -> Verdict:
-        return Verdict.from_statuses([unschedulable("full") if pod.name == "new" else SUCCESS] * len(nodes))
+    def filter(self, state: list[int], info: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.from_statuses([unschedulable("full") if info.name == "new" else SUCCESS] * len(nodes))
 
     def clone_state(self, state: list[int]) -> list[int]:
         self._maybe_fail("clone_state")
         return list(state)
 
-    def add_pod(self, state: list[int], pod: PodInfo, other: int, row: int) -> None:
+    def add_pod(self, state: list[int], info: PodInfo, other: int, row: int) -> None:
         self._maybe_fail("add_pod")
 
-    def remove_pod(self, state: list[int], pod: PodInfo, other: int, row: int) -> None:
+    def remove_pod(self, state: list[int], info: PodInfo, other: int, row: int) -> None:
         self._maybe_fail("remove_pod")
 
-    def concerns(self, state: list[int], pod: PodInfo, other: int) -> bool:
+    def concerns(self, state: list[int], info: PodInfo, other: int) -> bool:
         self._maybe_fail("concerns")
         return True
 
@@ -323,7 +323,7 @@ def test_a_post_filter_that_answers_with_half_of_it() -> None:
     class Mine(PostFilterPlugin[None]):
         name = "Mine"
 
-        def post_filter(self, state: None, pod: PodInfo, cycle: Any) -> Any:
+        def post_filter(self, state: None, info: PodInfo, cycle: Any) -> Any:
             return unschedulable("no remedy")
 
     nodes = [make_node("a").cordoned().obj()]
@@ -338,8 +338,8 @@ class TestQueueSort:
 
     @staticmethod
     def sorting(key: Any) -> Any:
-        def sort_key(self: Any, pod: PodInfo) -> Any:
-            return key(pod)
+        def sort_key(self: Any, info: PodInfo) -> Any:
+            return key(info)
 
         made: type[Plugin] = type("Mine", (QueueSortPlugin,), {"name": "Mine", "sort_key": sort_key})
         own = PluginSet((PluginRef("Mine"),), disabled=(PluginRef("*"),))
@@ -366,17 +366,17 @@ def test_success_without_a_state_is_an_answer_to_pre_filter_and_pre_score() -> N
     class Mine(PreFilterPlugin[None], FilterPlugin[None], PreScorePlugin[None, None], ScorePlugin[None]):
         name = "Mine"
 
-        def pre_filter(self, pod: PodInfo) -> Any:
+        def pre_filter(self, info: PodInfo) -> Any:
             return SUCCESS
 
-        def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
             assert state is None
             return Verdict.passing(len(nodes))
 
-        def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Any:
+        def pre_score(self, state: None, info: PodInfo, nodes: NodeRows) -> Any:
             return SUCCESS
 
-        def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Any:
+        def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Any:
             assert state is None
             return np.zeros(len(nodes), dtype=np.int64)
 
@@ -410,7 +410,7 @@ class TestMaking:
         class Mine(PerNodePlugin):
             name = "Mine"
 
-            def filter_one(self, pod: PodInfo, node: Node) -> Status:
+            def filter_one(self, info: PodInfo, node: Node) -> Status:
                 return SUCCESS
 
         twin: Any = guarded(Mine)

@@ -81,12 +81,12 @@ class Counted(ReservePlugin[Any]):
     name = "Counted"
     held: list[str] = []  # noqa: RUF012  # one list for all that the test makes
 
-    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
-        self.held.append(pod.name)
+    def reserve(self, state: Any, info: PodInfo, row: int) -> Status:
+        self.held.append(info.name)
         return SUCCESS
 
-    def unreserve(self, state: Any, pod: PodInfo, row: int) -> None:
-        self.held.remove(pod.name)
+    def unreserve(self, state: Any, info: PodInfo, row: int) -> None:
+        self.held.remove(info.name)
 
 
 class Raises(ReservePlugin[Any], PermitPlugin[Any], PreBindPlugin[Any]):
@@ -100,16 +100,16 @@ class Raises(ReservePlugin[Any], PermitPlugin[Any], PreBindPlugin[Any]):
             raise RuntimeError("broken")
         return SUCCESS
 
-    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
+    def reserve(self, state: Any, info: PodInfo, row: int) -> Status:
         return self._maybe("reserve")
 
-    def unreserve(self, state: Any, pod: PodInfo, row: int) -> None:
+    def unreserve(self, state: Any, info: PodInfo, row: int) -> None:
         return
 
-    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
         return self._maybe("permit"), 0
 
-    def pre_bind(self, state: Any, pod: PodInfo, row: int) -> Status:
+    def pre_bind(self, state: Any, info: PodInfo, row: int) -> Status:
         return self._maybe("preBind")
 
 
@@ -133,8 +133,8 @@ class Refuses(PreBindPlugin[Any]):
     name = "Refuses"
     answer = unschedulable("not this one")
 
-    def pre_bind(self, state: Any, pod: PodInfo, row: int) -> Status:
-        return self.answer if pod.name == "refused" else SUCCESS
+    def pre_bind(self, state: Any, info: PodInfo, row: int) -> Status:
+        return self.answer if info.name == "refused" else SUCCESS
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_plugin_that_waits_is_taken_to_allow_where_no_time_passes() -> None:
     class Waits(PermitPlugin[Any]):
         name = "Waits"
 
-        def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+        def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
             return Status(Code.WAIT), 5.0
 
     options: dict[str, Any] = {"plugins": [Waits], "configuration": with_plugins("Waits")}
@@ -183,7 +183,7 @@ def test_a_plugin_that_waits_is_taken_to_allow_where_no_time_passes() -> None:
 class Short(PermitPlugin[Any]):
     name, seconds = "Short", 10.0
 
-    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
         return Status(Code.WAIT), self.seconds
 
 

@@ -103,7 +103,7 @@ class RefusesA(FilterPlugin[None]):
 
     name = "RefusesA"
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return Depends("node", 0)
 
     def filter(self, state: None, pod: Any, nodes: Any) -> Verdict:

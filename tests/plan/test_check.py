@@ -527,10 +527,10 @@ def test_a_plugin_of_ones_own(tmp_path: Path) -> None:
 class Grumpy(PerNodePlugin):
     name = "Grumpy"
 
-    def filter_one(self, pod: PodInfo, node: Node) -> Status:
-        if pod.pod.spec.containers[0].image == "broken":
+    def filter_one(self, info: PodInfo, node: Node) -> Status:
+        if info.pod.spec.containers[0].image == "broken":
             raise RuntimeError("no idea")
-        return unschedulable("not today") if pod.pod.spec.containers[0].image == "no" else SUCCESS
+        return unschedulable("not today") if info.pod.spec.containers[0].image == "no" else SUCCESS
 
 
 def test_what_could_not_be_read_of_a_live_cluster_is_told_where_it_matters(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ class Run:
         """Pod and place of the other node of each tie that may harm a later pod. `fitting` are pods and nodes that fit
         in the end without the pods of the tie."""
 
-        def fits(pod: PodInfo, without: tuple[int, ...], node: int) -> bool:
-            return (int(pod.pod.metadata.name[1:]), node) in fitting
+        def fits(info: PodInfo, without: tuple[int, ...], node: int) -> bool:
+            return (int(info.pod.metadata.name[1:]), node) in fitting
 
         return [(each.draw.subject, each.turn) for each in self.ties.risky(fits)]
 

@@ -237,18 +237,18 @@ class Holds(PermitPlugin[Any], ReservePlugin[Any]):
     name = "Holds"
     reserved: ClassVar[list[str]] = []
 
-    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
         held = list(self.handle.waiting)
         for each in held:
             each.allow(self.name)
         return (SUCCESS, 0) if held else (Status(Code.WAIT), 20.0)
 
-    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
-        self.reserved.append(pod.name)
+    def reserve(self, state: Any, info: PodInfo, row: int) -> Status:
+        self.reserved.append(info.name)
         return SUCCESS
 
-    def unreserve(self, state: Any, pod: PodInfo, row: int) -> None:
-        self.reserved.remove(pod.name)
+    def unreserve(self, state: Any, info: PodInfo, row: int) -> None:
+        self.reserved.remove(info.name)
 
 
 class Rejects(Holds):
@@ -256,7 +256,7 @@ class Rejects(Holds):
 
     name = "Rejects"
 
-    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+    def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
         held = list(self.handle.waiting)
         for each in held:
             each.reject(self.name, "too slow")
@@ -268,8 +268,8 @@ class HoldsOneLonger(Holds):
 
     name = "HoldsOneLonger"
 
-    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
-        return Status(Code.WAIT), 900.0 if pod.name == "a" else 20.0
+    def permit(self, state: Any, info: PodInfo, row: int) -> tuple[Status, float]:
+        return Status(Code.WAIT), 900.0 if info.name == "a" else 20.0
 
 
 def permitting(plugin: Any, *pods: Any, nodes: Any = None) -> Any:

@@ -157,20 +157,20 @@ class Answers:
 
     # PreFilter and Filter
 
-    def recall(self, pod: PodInfo, state: CycleState) -> Search | None:
+    def recall(self, info: PodInfo, state: CycleState) -> Search | None:
         """The search for the pod's template as of now."""
         kept = self._kept = self._cluster.derived(self, self._nothing_kept)
-        key = self._cluster.catalog.version, pod.parts.template
+        key = self._cluster.catalog.version, info.parts.template
         template = kept.templates.get(key)
-        self._pod, self._template, self._search, self._versions = pod, None, None, {}
+        self._pod, self._template, self._search, self._versions = info, None, None, {}
         if template is None:
-            self._begin(kept, pod, state)
+            self._begin(kept, info, state)
             return None
         search, state.depends = template.search, template.depends
         self._depends, self._fixed = template.depends, template.fixed
         if search.followers and self._nominator.nodes():
             return None
-        if not self._holds(kept, search, pod, template.skipping):
+        if not self._holds(kept, search, info, template.skipping):
             return None
         kept.templates.move_to_end(key)
         self._template, self._unused = template, 0
@@ -185,13 +185,13 @@ class Answers:
         state.binds_alike, state.trial_rules = template.fixed.binds_alike, search.state.trial_rules
         return search
 
-    def _begin(self, kept: Kept, pod: PodInfo, state: CycleState) -> None:
+    def _begin(self, kept: Kept, info: PodInfo, state: CycleState) -> None:
         """Look up what the plugins depend on, and the answers of those for which only the node object matters."""
         try:
-            depends = {each.name: each.depends(pod) for each in self._plugins}
+            depends = {each.name: each.depends(info) for each in self._plugins}
         except Exception:
             # The plugin that fails is blamed.
-            depends = {each.name: self._runtime.depends(each, pod) for each in self._plugins}
+            depends = {each.name: self._runtime.depends(each, info) for each in self._plugins}
         state.depends = self._depends = depends
         signed = [
             (name, each.signature)
@@ -207,10 +207,10 @@ class Answers:
         state.pre_filter = fixed.pre_filter.copy()
         state.binds_alike = fixed.whole and fixed.binds_alike
 
-    def _skips_again(self, follower: MovingPlugin, pod: PodInfo) -> bool:
+    def _skips_again(self, follower: MovingPlugin, info: PodInfo) -> bool:
         """Whether PreFilter of a plugin that has returned SKIP does so again."""
         assert isinstance(follower.plugin, PreFilterPlugin)
-        answer = self._runtime.pre_filter(follower.plugin, pod)
+        answer = self._runtime.pre_filter(follower.plugin, info)
         return not isinstance(answer, PreFilterResult) and answer.skipped
 
     def _is_as_before(self, follower: MovingPlugin) -> bool:
@@ -221,7 +221,7 @@ class Answers:
         follower.version = self._versions[follower.plugin.name] = now
         return now == before
 
-    def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
+    def filter(self, state: CycleState, info: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """The search of pods that sign alike, or a search in which filters at the front for which only the node object
         matters run once for all pods that sign alike."""
         runtime, cluster, fixed, kept = self._runtime, self._cluster, self._fixed, self._kept
@@ -229,10 +229,10 @@ class Answers:
         if not fixed.whole:
             answers = state.pre_filter.items()
             fixed.pre_filter, fixed.whole = {name: each for name, each in answers if name in fixed.plugins}, True
-        self._signed = self._signatures(in_force, pod)
+        self._signed = self._signatures(in_force, info)
         self._search = search = kept.searches.get(self._signed)
         may_serve = search is not None and not (search.followers and self._nominator.nodes())
-        if search is not None and may_serve and self._holds(kept, search, pod, ()):
+        if search is not None and may_serve and self._holds(kept, search, info, ()):
             statuses.copy_from(search.statuses)
             return NodeRows(cluster, search.feasible)
         self._search = None
@@ -240,29 +240,29 @@ class Answers:
         while length < len(in_force) and in_force[length].name in plugins:
             length += 1
         if not length or self._profile.checks_all_filters:
-            return runtime.run_filter_with_nominated(in_force, state, pod, NodeRows(cluster), statuses)
+            return runtime.run_filter_with_nominated(in_force, state, info, NodeRows(cluster), statuses)
         ground = fixed.ground
         if ground is None:
-            ground = fixed.ground = self._ground_of(kept, state, pod, in_force[:length])
+            ground = fixed.ground = self._ground_of(kept, state, info, in_force[:length])
         statuses.copy_from(ground.statuses)
         nodes = NodeRows(cluster, ground.passed)
         if not len(nodes):
             return nodes
-        return runtime.run_filter_with_nominated(in_force[length:], state, pod, nodes, statuses)
+        return runtime.run_filter_with_nominated(in_force[length:], state, info, nodes, statuses)
 
-    def _ground_of(self, kept: Kept, state: CycleState, pod: PodInfo, front: Sequence[FilterPlugin[Any]]) -> Ground:
-        key = self._signatures(front, pod)
+    def _ground_of(self, kept: Kept, state: CycleState, info: PodInfo, front: Sequence[FilterPlugin[Any]]) -> Ground:
+        key = self._signatures(front, info)
         ground = kept.grounds.get(key)
         if ground is None:
             cluster = self._cluster
             found = NodeStatuses(len(cluster.nodes))
-            passed = self._runtime.run_filter(front, state, pod, NodeRows(cluster), found)
+            passed = self._runtime.run_filter(front, state, info, NodeRows(cluster), found)
             ground = keep_latest(kept.grounds, key, Ground(found, None if passed.whole else passed.rows), _GROUNDS)
         return ground
 
-    def _signatures(self, plugins: Sequence[Plugin], pod: PodInfo) -> Hashable | None:
+    def _signatures(self, plugins: Sequence[Plugin], info: PodInfo) -> Hashable | None:
         """The tuple of the plugins' signatures; None where one does not sign."""
-        found: list[Hashable] = [self._cluster.catalog.version, pod.priority]
+        found: list[Hashable] = [self._cluster.catalog.version, info.priority]
         for plugin in plugins:
             depends = self._depends[plugin.name]
             if depends is None or depends.signature is None:
@@ -270,14 +270,14 @@ class Answers:
             found += (plugin.name, depends.signature)
         return tuple(found)
 
-    def keep(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
+    def keep(self, state: CycleState, info: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
         """Keep the result right after filters have run over all nodes, if another pod is likely to use it."""
         search, signatures = self._search, self._signed
-        if signatures is None or (search is None and not self._may_return(pod, feasible)):
+        if signatures is None or (search is None and not self._may_return(info, feasible)):
             return
         runtime, depends, kept = self._runtime, self._depends, self._kept
         in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
-        if self._profile.checks_all_filters or self._signatures(pre_filter, pod) is None:
+        if self._profile.checks_all_filters or self._signatures(pre_filter, info) is None:
             return
         mine = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
         most = most_templates(len(statuses))
@@ -287,7 +287,7 @@ class Answers:
             made = self._make_search(states, in_force, statuses, feasible)
             search = keep_latest(kept.searches, signatures, made, most)
         skipping = [follower for follower in self._followers(pre_filter) if follower.plugin not in in_force]
-        key = self._cluster.catalog.version, pod.parts.template
+        key = self._cluster.catalog.version, info.parts.template
         answers = TemplateAnswers(search, mine, skipping, depends, self._fixed)
         self._template = keep_latest(kept.templates, key, answers, most)
 
@@ -323,15 +323,15 @@ class Answers:
         for name in [name for name, each in kept.templates.items() if each.search is search]:
             del kept.templates[name]
 
-    def _may_return(self, pod: PodInfo, feasible: RowColumn) -> bool:
+    def _may_return(self, info: PodInfo, feasible: RowColumn) -> bool:
         """Whether a pod of the template is likely to have another cycle. Where every pod has a template of its own,
         results would be kept in vain. A pod that no node fits is tried again."""
         if not len(feasible):
             return True
         self._unused += 1
-        return self._unused <= _UNUSED or self._has_copies(pod)
+        return self._unused <= _UNUSED or self._has_copies(info)
 
-    def _has_copies(self, pod: PodInfo) -> bool:
+    def _has_copies(self, info: PodInfo) -> bool:
         """Whether other pods of the pod's template have been without a node. Each row of the pod table is counted once,
         also one that a roll back takes back: no decision depends on the number."""
         pods = self._cluster.pods
@@ -343,17 +343,17 @@ class Answers:
                     parts = pods.infos[first + row].parts
                     parts.template = self._known.setdefault(parts.template, parts.template)
                     self._copies[parts.template] += 1
-        return self._copies[pod.parts.template] > 1
+        return self._copies[info.parts.template] > 1
 
     # Repair
 
-    def _holds(self, kept: Kept, search: Search, pod: PodInfo, skipping: Sequence[MovingPlugin]) -> bool:
+    def _holds(self, kept: Kept, search: Search, info: PodInfo, skipping: Sequence[MovingPlugin]) -> bool:
         """Whether the search can be brought up to date, and the plugins that skipped it skip it again. Else it is
         dropped, also where a plugin fails: the plugin fails again in a cycle of its own."""
         try:
-            holds = self._repair(search, pod)
+            holds = self._repair(search, info)
             for follower in skipping:
-                holds = holds and (self._is_as_before(follower) or self._skips_again(follower, pod))
+                holds = holds and (self._is_as_before(follower) or self._skips_again(follower, info))
         except CycleError:
             self._drop(kept, search)
             raise
@@ -361,14 +361,14 @@ class Answers:
             self._drop(kept, search)
         return holds
 
-    def _repair(self, search: Search, pod: PodInfo) -> bool:
+    def _repair(self, search: Search, info: PodInfo) -> bool:
         """Bring the search up to date; False where PreFilter now returns something of another kind."""
         touched = self._cluster.journal[search.position :]
         changed: list[RowColumn] = []
         for follower in search.followers:
             if self._is_as_before(follower) or (follower.depends.version is None and not touched):
                 continue
-            rows = self._pre_filter_again(search, follower.plugin, pod)
+            rows = self._pre_filter_again(search, follower.plugin, info)
             if rows is None:
                 return False
             if len(rows):
@@ -387,7 +387,7 @@ class Answers:
         before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
         # Statuses that come out as they were leave what was summed up of them.
         found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
-        self._runtime.run_filter_with_nominated(search.open_filters, search.state, pod, nodes, found)
+        self._runtime.run_filter_with_nominated(search.open_filters, search.state, info, nodes, found)
         if found is not statuses:
             statuses.follow(found, rows)
         if np.count_nonzero((before == 0) != (statuses.codes.take(rows) == 0)):
@@ -395,38 +395,38 @@ class Answers:
             search.feasible = None if len(feasible) == len(statuses) else feasible
         return True
 
-    def _pre_filter_again(self, search: Search, plugin: Plugin, pod: PodInfo) -> RowColumn | None:
+    def _pre_filter_again(self, search: Search, plugin: Plugin, info: PodInfo) -> RowColumn | None:
         """The rows that differ for the plugin's filter; None where its PreFilter returns something of another kind."""
         state, name = search.state, plugin.name
         if plugin not in self._profile.pre_filter:
             return self._cluster.nodes.all_rows
         assert isinstance(plugin, PreFilterPlugin)
-        answer = self._runtime.pre_filter(plugin, pod)
+        answer = self._runtime.pre_filter(plugin, info)
         if not isinstance(answer, PreFilterResult) or answer.skip or answer.node_names is not None:
             return None
         before, state.filter_states[name] = state.filter_states[name], answer.state
         assert isinstance(plugin, FilterPlugin)
-        found = plugin.changed_rows(pod, before, answer.state)
+        found = plugin.changed_rows(info, before, answer.state)
         return self._cluster.nodes.all_rows if found is None else found
 
     # Scores
 
-    def score(self, state: CycleState, pod: PodInfo, feasible: RowColumn) -> ScoreTable:
+    def score(self, state: CycleState, info: PodInfo, feasible: RowColumn) -> ScoreTable:
         """The scores of the feasible nodes."""
         template, whole = self._template, len(feasible) == len(self._cluster.nodes.objects)
         rows = None if whole else feasible
         if template is None or (rows is not None and rows is not template.search.feasible):
-            return self._rank(state, pod, rows, is_kept=self._has_copies(pod)).table(pod)
+            return self._rank(state, info, rows, is_kept=self._has_copies(info)).table(info)
         # A ranking about which a plugin fails is dropped.
         ranking, template.ranking = template.ranking, None
-        if ranking is None or not ranking.repair(state, pod, rows, template.search.statuses, self._versions):
-            ranking = self._rank(state, pod, rows, is_kept=True)
-        table = ranking.table(pod)
+        if ranking is None or not ranking.repair(state, info, rows, template.search.statuses, self._versions):
+            ranking = self._rank(state, info, rows, is_kept=True)
+        table = ranking.table(info)
         template.ranking = ranking
         return table
 
-    def _rank(self, state: CycleState, pod: PodInfo, rows: RowColumn | None, *, is_kept: bool) -> Ranking:
-        ranking = Ranking(self._kept.columns, state, pod, self._depends, rows, self._fixed.scores, is_kept=is_kept)
+    def _rank(self, state: CycleState, info: PodInfo, rows: RowColumn | None, *, is_kept: bool) -> Ranking:
+        ranking = Ranking(self._kept.columns, state, info, self._depends, rows, self._fixed.scores, is_kept=is_kept)
         self._fixed.scores = ranking.fixed_scores
         return ranking
 
@@ -436,8 +436,8 @@ class Answers:
 
         Of the best nodes each takes a copy, up to one that scores as much with its copy: it takes the next one, too.
         Until then no other node changes, which is seen afterwards; copies that came after a change are taken back."""
-        cluster, pod = self._cluster, self._cluster.pods.infos[pod_row]
-        before = self._scores_for_copy(pod)
+        cluster, info = self._cluster, self._cluster.pods.infos[pod_row]
+        before = self._scores_for_copy(info)
         template = self._template
         if before is None or template is None or template.ranking is None:
             return []
@@ -452,7 +452,7 @@ class Answers:
             return found
         kept = 1
         try:
-            after = self._scores_for_copy(pod)
+            after = self._scores_for_copy(info)
         except CycleError:
             after = None
         if after is not None and template.ranking is ranking and ranking.fixed_sum is fixed_sum:
@@ -465,10 +465,10 @@ class Answers:
         template.run = 2 * kept if kept == len(found) else 1
         return found[:kept]
 
-    def _scores_for_copy(self, pod: PodInfo) -> ScoreTable | None:
+    def _scores_for_copy(self, info: PodInfo) -> ScoreTable | None:
         """The scores for one more copy of a placed pod; None where it needs a cycle."""
         state = CycleState()
-        if self._nominator.nodes() or self.recall(pod, state) is None or self._template is None:
+        if self._nominator.nodes() or self.recall(info, state) is None or self._template is None:
             return None
         template, all_rows = self._template, self._cluster.nodes.all_rows
         feasible = all_rows if template.search.feasible is None else template.search.feasible
@@ -479,27 +479,30 @@ class Answers:
             )
         if not template.copies_count or not state.binds_alike or len(feasible) < 2:
             return None
-        return self.score(state, pod, feasible)
+        return self.score(state, info, feasible)
 
     # Failures that repeat
 
-    def repeated(self, pod_row: int, pod: PodInfo, token: Hashable) -> Decision | None:
+    def repeated(self, pod_row: int, info: PodInfo, token: Hashable) -> Decision | None:
         """The decision about a copy of the pod that found no node, if nothing has changed since (`token` is equal)."""
         self._pod, self._token = None, (token, self._cluster.undo.epoch, len(self._cluster.journal))
         if not self._has_failures:
             return None
-        kept, key = self._cluster.derived(self, self._nothing_kept), (self._cluster.catalog.version, pod.parts.template)
+        kept, key = (
+            self._cluster.derived(self, self._nothing_kept),
+            (self._cluster.catalog.version, info.parts.template),
+        )
         template = kept.templates.get(key)
         last = template.failure if template is not None else None
         if template is None or last is None or template.failed_at != self._token:
             return None
-        if pod.pod.metadata.deletion_timestamp is not None or self._nominator.node_of(pod_row):
+        if info.pod.metadata.deletion_timestamp is not None or self._nominator.node_of(pod_row):
             return None
         # One copy of equal templates is enough.
-        pod.parts.template = last.pod.parts.template
+        info.parts.template = last.pod.parts.template
         return Decision(
             pod_row,
-            pod,
+            info,
             "unschedulable",
             feasible=last.feasible,
             diagnosis=last.diagnosis,
@@ -509,21 +512,21 @@ class Answers:
 
     def note_failure(self, decision: Decision, token: Hashable) -> None:
         """Keep the decision if the pod has no node, its cycle has changed nothing, and copies of it fail alike."""
-        template, pod = self._template, decision.pod
+        template, info = self._template, decision.pod
         fails = decision.result == "unschedulable" and decision.preemption is None and not decision.nominated_node
         if (
             template is None
-            or self._pod is not pod
+            or self._pod is not info
             or not fails
             or decision.diagnosis is None
-            or group_of(pod) is not None
+            or group_of(info) is not None
         ):
             return
         for plugin in self._profile.post_filter:
-            depends = self._runtime.depends(plugin, pod)
+            depends = self._runtime.depends(plugin, info)
             if depends is None or depends.signature is None:
                 return
         now = token, self._cluster.undo.epoch, len(self._cluster.journal)
-        key = self._cluster.catalog.version, pod.parts.template
+        key = self._cluster.catalog.version, info.parts.template
         if now == self._token and self._kept.templates.get(key) is template:
             template.failure, template.failed_at, self._has_failures = decision, now, True

@@ -80,11 +80,11 @@ class SharedColumns:
         self._normalized: OrderedDict[Hashable, Int64Column] = OrderedDict()
         self._following: OrderedDict[Hashable, FollowingSum] = OrderedDict()
 
-    def fixed(self, plugin: Scorer, signature: Hashable, state: CycleState, pod: PodInfo) -> FixedColumn:
+    def fixed(self, plugin: Scorer, signature: Hashable, state: CycleState, info: PodInfo) -> FixedColumn:
         key = self.cluster.catalog.version, plugin.name, signature
         found = self._fixed.get(key)
         if found is None:
-            scores = self.runtime.run_score((plugin,), state, pod, self.everywhere, normalizes=False)
+            scores = self.runtime.run_score((plugin,), state, info, self.everywhere, normalizes=False)
             raw = scores.raw[plugin.name]
             low, high = int(raw.argmin()), int(raw.argmax())
             found = keep_latest(self._fixed, key, FixedColumn(raw, raw.item(low), raw.item(high), low, high), _KEPT)
@@ -95,7 +95,7 @@ class SharedColumns:
         fixed: list[tuple[Scorer, Hashable, FixedColumn]],
         extremes: Extremes,
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
     ) -> Scores:
         """The weighted sum where feasible nodes have these least and highest raw scores."""
         version, runtime = self.cluster.catalog.version, self.runtime
@@ -109,14 +109,14 @@ class SharedColumns:
                 if (low, high) != (column.low, column.high):
                     # Nodes beyond the extremes are not feasible: with them out of the way, the others score the same.
                     raw = raw.clip(low, high)
-                scores = runtime.run_score((plugin,), state, pod, self.everywhere, {name: raw})
+                scores = runtime.run_score((plugin,), state, info, self.everywhere, {name: raw})
                 normalized = keep_latest(self._normalized, key, scores.normalized[name], _KEPT)
             made.raw[name], made.normalized[name] = column.raw, normalized
             made.total += normalized * runtime.profile.weights[name]
         return made
 
     def following(
-        self, plugins: tuple[Scorer, ...], signatures: Hashable, state: CycleState, pod: PodInfo, *, is_kept: bool
+        self, plugins: tuple[Scorer, ...], signatures: Hashable, state: CycleState, info: PodInfo, *, is_kept: bool
     ) -> FollowingSum:
         """The sum as of now. Where it is not kept, it is computed for this pod."""
         journal, everywhere = self.cluster.journal, self.everywhere
@@ -124,12 +124,12 @@ class SharedColumns:
         found = self._following.pop(key, None) if is_kept else None
         touched = journal[found.position :] if found is not None else ()
         if found is None or len(touched) * _AFRESH_SHARE > len(everywhere.rows):
-            scores = self.runtime.run_score(plugins, state, pod, everywhere, normalizes=False)
+            scores = self.runtime.run_score(plugins, state, info, everywhere, normalizes=False)
             # The sum of one plugin is its column.
             found = FollowingSum(scores.raw, scores.total.copy(), len(journal))
         elif touched:
             rows = np.array(sorted(set(touched)) if len(touched) > 1 else touched, dtype=np.int64)
-            scores = self.runtime.run_score(plugins, state, pod, NodeRows(self.cluster, rows), normalizes=False)
+            scores = self.runtime.run_score(plugins, state, info, NodeRows(self.cluster, rows), normalizes=False)
             for name, column in found.raw.items():
                 found.raw[name] = repaired = column.copy()
                 repaired[rows] = scores.raw[name]
@@ -162,7 +162,7 @@ class Ranking:
         self,
         columns: SharedColumns,
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
         depends: dict[str, Depends | None],
         rows: RowColumn | None,
         fixed: FixedScores | None,
@@ -183,7 +183,7 @@ class Ranking:
         # It has run for all pods that sign alike where only the node object matters.
         known = states.keys() | skipped
         missing = [each for each in runtime.profile.pre_score if each.name not in known]
-        runtime.run_pre_score(missing, self._state, pod, self._nodes)
+        runtime.run_pre_score(missing, self._state, info, self._nodes)
         self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = list(fixed.columns) if fixed is not None else []
         following: list[Scorer] = []
         self._names: list[str] = []
@@ -202,18 +202,18 @@ class Ranking:
                 if name not in skipped:
                     following.append(scorer)
             elif fixed is None and name not in skipped:
-                self._add_fixed(scorer, of_plugin.signature, pod)
+                self._add_fixed(scorer, of_plugin.signature, info)
             if name not in skipped:
                 self._names.append(name)
         self._follow(following)
         if fixed is None:
             self._note_fixed()
         self._extremes = fixed.extremes if fixed is not None and rows is None else self._extremes_of_fixed(None)
-        self.fixed_sum = self._sum_of_fixed(pod)
+        self.fixed_sum = self._sum_of_fixed(info)
 
-    def _add_fixed(self, plugin: Scorer, signature: Hashable, pod: PodInfo) -> None:
+    def _add_fixed(self, plugin: Scorer, signature: Hashable, info: PodInfo) -> None:
         try:
-            self._fixed.append((plugin, signature, self._columns.fixed(plugin, signature, self._state, pod)))
+            self._fixed.append((plugin, signature, self._columns.fixed(plugin, signature, self._state, info)))
         except CycleError:
             # A node that is not feasible may be to blame.
             self._loose.append(Loose(plugin, None))
@@ -254,13 +254,13 @@ class Ranking:
             found.append((low, high))
         return tuple(found)
 
-    def _sum_of_fixed(self, pod: PodInfo) -> Scores:
+    def _sum_of_fixed(self, info: PodInfo) -> Scores:
         sums = self.fixed_scores.sums if self.fixed_scores is not None else {}
         found = sums.get(self._extremes)
         if found is not None:
             return found
         try:
-            made = sums[self._extremes] = self._columns.sum_of_fixed(self._fixed, self._extremes, self._state, pod)
+            made = sums[self._extremes] = self._columns.sum_of_fixed(self._fixed, self._extremes, self._state, info)
             if len(sums) > _SUMS:
                 del sums[next(iter(sums))]
             return made
@@ -268,12 +268,12 @@ class Ranking:
             # A node that is not feasible may be to blame.
             self._loose += [Loose(plugin, None) for plugin, _, _ in self._fixed]
             self._fixed, self._extremes, self.fixed_scores = [], (), None
-            return self._columns.sum_of_fixed([], (), self._state, pod)
+            return self._columns.sum_of_fixed([], (), self._state, info)
 
     def repair(
         self,
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
         rows: RowColumn | None,
         statuses: NodeStatuses,
         versions: Mapping[str, Hashable],
@@ -286,7 +286,7 @@ class Ranking:
             extremes = self._extremes_of_fixed(statuses)
             if extremes != self._extremes:
                 self._extremes = extremes
-                self.fixed_sum = self._sum_of_fixed(pod)
+                self.fixed_sum = self._sum_of_fixed(info)
         self._state.filter_states = state.filter_states
         for loose in (*self._loose, *self._resting):
             version = versions.get(loose.plugin.name) or _version(loose.depends)
@@ -296,7 +296,7 @@ class Ranking:
             plugin = self._runtime.pre_scores.get(loose.plugin.name)
             if plugin is not None:
                 skipped = plugin.name in self._state.skip_score
-                self._runtime.run_pre_score((plugin,), self._state, pod, self._nodes)
+                self._runtime.run_pre_score((plugin,), self._state, info, self._nodes)
                 if skipped != (plugin.name in self._state.skip_score):
                     return False
         return True
@@ -307,7 +307,7 @@ class Ranking:
         long as `fixed_sum` is the same."""
         return not self._loose and not self._renormalizing
 
-    def table(self, pod: PodInfo) -> ScoreTable:
+    def table(self, info: PodInfo) -> ScoreTable:
         runtime, nodes, state, total = self._runtime, self._nodes, self._state, self.fixed_sum.total
         # In the order of the profile.
         raw: dict[str, Int64Column] = dict.fromkeys(self._names, total)
@@ -317,7 +317,7 @@ class Ranking:
         if self._following:
             try:
                 following = self._columns.following(
-                    self._following, self._signatures, state, pod, is_kept=self._is_kept
+                    self._following, self._signatures, state, info, is_kept=self._is_kept
                 )
             except CycleError:
                 # A node that is not feasible may be to blame.
@@ -329,10 +329,10 @@ class Ranking:
                 normalized.update(following.raw)
                 if self._renormalizing:
                     known = {each.name: nodes.take(raw[each.name]).copy() for each in self._renormalizing}
-                    parts.append(runtime.run_score(self._renormalizing, state, pod, nodes, known))
+                    parts.append(runtime.run_score(self._renormalizing, state, info, nodes, known))
         for loose in self._loose:
             if loose.scores is None:
-                loose.scores = runtime.run_score((loose.plugin,), state, pod, nodes)
+                loose.scores = runtime.run_score((loose.plugin,), state, info, nodes)
             parts.append(loose.scores)
         totals = nodes.take(total)
         for scores in parts:

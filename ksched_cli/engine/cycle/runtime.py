@@ -104,17 +104,17 @@ class Filtered(Protocol):
 class Memory(Protocol):
     """What a cycle may take from earlier cycles of one runtime (engine/answers)."""
 
-    def recall(self, pod: PodInfo, state: CycleState) -> Filtered | None:
+    def recall(self, info: PodInfo, state: CycleState) -> Filtered | None:
         """The result for the pod as of now, with the states of the plugins put into `state`; None if it is not
         known."""
 
-    def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
+    def filter(self, state: CycleState, info: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """RunFilterPluginsWithNominatedPods for all nodes."""
 
-    def keep(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
+    def keep(self, state: CycleState, info: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
         """Note the result of PreFilter and Filter for all nodes."""
 
-    def repeated(self, pod_row: int, pod: PodInfo, token: Hashable) -> Decision | None:
+    def repeated(self, pod_row: int, info: PodInfo, token: Hashable) -> Decision | None:
         """The decision about a copy of the pod that found no node, if nothing has changed since (`token` is equal)."""
 
     def note_failure(self, decision: Decision, token: Hashable) -> None:
@@ -123,7 +123,7 @@ class Memory(Protocol):
     def place_copies(self, pod_row: int, most: int) -> list[int]:
         """Place copies of a placed pod, and return their nodes."""
 
-    def score(self, state: CycleState, pod: PodInfo, feasible: RowColumn) -> ScoreTable:
+    def score(self, state: CycleState, info: PodInfo, feasible: RowColumn) -> ScoreTable:
         """RunPreScorePlugins and RunScorePlugins after one of the above. `feasible` may be fewer nodes."""
 
 
@@ -170,30 +170,30 @@ class Runtime:
         # None where every cycle works all out afresh.
         self.memory: Memory | None = None
 
-    def depends(self, plugin: Plugin, pod: PodInfo) -> Depends | None:
+    def depends(self, plugin: Plugin, info: PodInfo) -> Depends | None:
         try:
-            return plugin.depends(pod)
+            return plugin.depends(info)
         except Exception as problem:
             raise_plugin_fault(problem, plugin.name, "depends")
 
-    def depends_of(self, state: CycleState, pod: PodInfo) -> dict[str, Depends | None]:
+    def depends_of(self, state: CycleState, info: PodInfo) -> dict[str, Depends | None]:
         """What the Filter plugins in force depend on."""
         if state.depends is None:
-            state.depends = {each.name: self.depends(each, pod) for each in self.in_force(state)}
+            state.depends = {each.name: self.depends(each, info) for each in self.in_force(state)}
         return state.depends
 
     # PreEnqueue
 
-    def lets_copies_in(self, pod: PodInfo) -> bool:
+    def lets_copies_in(self, info: PodInfo) -> bool:
         """Whether PreEnqueue lets in every copy of a pod that it has let in."""
-        return all(is_fixed(self.depends(plugin, pod)) for plugin in self.profile.pre_enqueue)
+        return all(is_fixed(self.depends(plugin, info)) for plugin in self.profile.pre_enqueue)
 
-    def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
+    def run_pre_enqueue(self, info: PodInfo, first: str = "") -> Status | None:
         """The first refusal, or None; the plugin that held the pod back until now runs before the others."""
         plugins = self.profile.pre_enqueue
         for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:
             try:
-                status = plugin.pre_enqueue(pod)
+                status = plugin.pre_enqueue(info)
             except Exception as problem:
                 raise_plugin_fault(problem, plugin.name, "preEnqueue")
             if status is not SUCCESS and not status.ok:
@@ -202,18 +202,18 @@ class Runtime:
 
     # PreFilter
 
-    def run_pre_filter(self, state: CycleState, pod: PodInfo) -> PreFilterOutcome:
+    def run_pre_filter(self, state: CycleState, info: PodInfo) -> PreFilterOutcome:
         """RunPreFilterPlugins: an unresolvable rejection ends it, a plain one is kept while the others still run. Up to
         some minor any rejection ended it, and an empty set of nodes led to preemption. Answers that are in `state`
         already are taken from there."""
         rules = self._rules
-        if rules.claims_are_checked_first and (problem := problem_of_claims(pod.pod, self.cluster.catalog)):
+        if rules.claims_are_checked_first and (problem := problem_of_claims(info.pod, self.cluster.catalog)):
             raise CycleError(problem)
         outcome, answers = PreFilterOutcome(), state.pre_filter
         for plugin in self.profile.pre_filter:
             answer = answers.get(plugin.name)
             if answer is None:
-                answer = answers[plugin.name] = self.pre_filter(plugin, pod)
+                answer = answers[plugin.name] = self.pre_filter(plugin, info)
             if answer is SKIP:
                 state.skip_filter.add(plugin.name)
                 continue
@@ -234,14 +234,14 @@ class Runtime:
             elif answer.code is Code.UNSCHEDULABLE:
                 outcome.status = answer.by(plugin.name)
             else:
-                framed = error_of("pre_filter", plugin.name, pod.name, answer.message, self.cluster.release)
+                framed = error_of("pre_filter", plugin.name, info.name, answer.message, self.cluster.release)
                 # A predicate that failed did so for every node, and the errors of all nodes were counted.
                 raise CycleError(answer.message if rules.errors_are_counted else framed, plugin.name)
         return outcome
 
-    def pre_filter(self, plugin: PreFilterPlugin[Any], pod: PodInfo) -> PreFilterResult[Any] | Status:
+    def pre_filter(self, plugin: PreFilterPlugin[Any], info: PodInfo) -> PreFilterResult[Any] | Status:
         try:
-            return plugin.pre_filter(pod)
+            return plugin.pre_filter(info)
         except Exception as problem:
             raise_plugin_fault(problem, plugin.name, "preFilter")
 
@@ -262,16 +262,16 @@ class Runtime:
         states, skipped = state.filter_states, state.skip_filter
         return [each for each in self._following if each.name in states and each.name not in skipped]
 
-    def is_irrelevant(self, state: CycleState, pod: PodInfo, other: int) -> bool:
+    def is_irrelevant(self, state: CycleState, info: PodInfo, other: int) -> bool:
         """Whether no PreFilter extension in force (AddPod, RemovePod) changes its state for this other pod."""
         states = state.filter_states
-        followers = self.trial_rules(state, pod).followers
-        return not any(plugin.concerns(states[plugin.name], pod, other) for plugin in followers)
+        followers = self.trial_rules(state, info).followers
+        return not any(plugin.concerns(states[plugin.name], info, other) for plugin in followers)
 
-    def trial_rules(self, state: CycleState, pod: PodInfo) -> TrialRules:
+    def trial_rules(self, state: CycleState, info: PodInfo) -> TrialRules:
         """What the filters in force mean for trials with this pod."""
         if state.trial_rules is None:
-            depends, filters = self.depends_of(state, pod), self.in_force(state)
+            depends, filters = self.depends_of(state, info), self.in_force(state)
             found = [(plugin, depends[plugin.name]) for plugin in filters]
             anywhere = any(each is None or each.on == ANYWHERE for _, each in found)
             followers = tuple(self.followers(state))
@@ -301,15 +301,15 @@ class Runtime:
         twin.depends, twin.trial_rules = state.depends, state.trial_rules
         return twin
 
-    def add_pod(self, state: CycleState, pod: PodInfo, other: int, row: int) -> None:
+    def add_pod(self, state: CycleState, info: PodInfo, other: int, row: int) -> None:
         """RunPreFilterExtensionAddPod."""
-        for plugin in self.trial_rules(state, pod).followers:
-            plugin.add_pod(state.filter_states[plugin.name], pod, other, row)
+        for plugin in self.trial_rules(state, info).followers:
+            plugin.add_pod(state.filter_states[plugin.name], info, other, row)
 
-    def remove_pod(self, state: CycleState, pod: PodInfo, other: int, row: int) -> None:
+    def remove_pod(self, state: CycleState, info: PodInfo, other: int, row: int) -> None:
         """RunPreFilterExtensionRemovePod."""
-        for plugin in self.trial_rules(state, pod).followers:
-            plugin.remove_pod(state.filter_states[plugin.name], pod, other, row)
+        for plugin in self.trial_rules(state, info).followers:
+            plugin.remove_pod(state.filter_states[plugin.name], info, other, row)
 
     # Filter
 
@@ -324,18 +324,18 @@ class Runtime:
         self,
         plugins: Sequence[FilterPlugin[Any]],
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
         nodes: NodeRows,
         statuses: NodeStatuses | None,
     ) -> NodeRows:
         """RunFilterPlugins: the rows that pass every filter; the others are charged to the first that failed them."""
         if self.profile.checks_all_filters:
-            return self._run_all(plugins, state, pod, nodes, statuses)
+            return self._run_all(plugins, state, info, nodes, statuses)
         errors: list[str] = []
         states = state.filter_states
         for plugin in plugins:
             try:
-                verdict = plugin.filter(states.get(plugin.name), pod, nodes)
+                verdict = plugin.filter(states.get(plugin.name), info, nodes)
             except Exception as problem:
                 raise_plugin_fault(problem, plugin.name, "filter")
             if self._one_reason:
@@ -345,7 +345,7 @@ class Runtime:
                 if self._rules.errors_are_counted:
                     errors += errors_in(verdict)
                 else:
-                    self._check_verdict(plugin.name, pod, verdict)
+                    self._check_verdict(plugin.name, info, verdict)
                 if statuses is not None:
                     statuses.record(plugin.name, nodes.rows, verdict)
                 nodes = nodes.select(verdict.passed)
@@ -359,7 +359,7 @@ class Runtime:
         self,
         plugins: Sequence[FilterPlugin[Any]],
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
         nodes: NodeRows,
         statuses: NodeStatuses | None,
     ) -> NodeRows:
@@ -370,13 +370,13 @@ class Runtime:
         verdicts: list[Verdict] = []
         for plugin in plugins:
             with plugin_faults(plugin.name, "filter"):
-                verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
+                verdict = plugin.filter(state.filter_states.get(plugin.name), info, nodes)
             verdicts.append(_with_first_reasons(verdict) if self._one_reason else verdict)
         together = Verdict.together(verdicts)
         if self._rules.errors_are_counted and (errors := Counter(errors_in(together))):
             raise CycleError(aggregate(errors))
         for plugin, verdict in zip(plugins, verdicts, strict=True):
-            self._check_verdict(plugin.name, pod, verdict)
+            self._check_verdict(plugin.name, info, verdict)
         blamed_at = np.full(len(nodes.rows), -1)
         for index in reversed(range(len(plugins))):
             blamed_at[(verdicts[index].codes == together.codes) & ~together.passed] = index
@@ -387,10 +387,10 @@ class Runtime:
                 statuses.record(plugins[index].name, nodes.rows[here], part)
         return nodes.select(together.passed)
 
-    def _check_verdict(self, plugin: str, pod: PodInfo, verdict: Verdict) -> None:
+    def _check_verdict(self, plugin: str, info: PodInfo, verdict: Verdict) -> None:
         failed = (verdict.codes == _ERROR).nonzero()[0]
         if len(failed):
-            text = error_of("filter", plugin, pod.name, verdict.status(int(failed[0])).message, self.cluster.release)
+            text = error_of("filter", plugin, info.name, verdict.status(int(failed[0])).message, self.cluster.release)
             raise CycleError(text, plugin)
 
     # Filter, with the pods that are nominated to the nodes
@@ -399,33 +399,33 @@ class Runtime:
         self,
         plugins: Sequence[FilterPlugin[Any]],
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
         nodes: NodeRows,
         statuses: NodeStatuses | None,
     ) -> NodeRows:
         """RunFilterPluginsWithNominatedPods: a node must do both with and without the pods nominated to it. As in Go, a
         node where the pod does not fit beside the others is not tried without them."""
         if self.nominator.nodes():
-            nominated = self.nominated_beside(pod, nodes)
+            nominated = self.nominated_beside(info, nodes)
             if nominated:
-                refused = self.refused_beside(plugins, state, pod, nominated, statuses)
+                refused = self.refused_beside(plugins, state, info, nominated, statuses)
                 if refused:
                     nodes = nodes.select(np.array([row not in refused for row in nodes.rows.tolist()], dtype=np.bool_))
                 if not len(nodes.rows):
                     return nodes
-        return self.run_filter(plugins, state, pod, nodes, statuses)
+        return self.run_filter(plugins, state, info, nodes, statuses)
 
     def refused_beside(
         self,
         plugins: Sequence[FilterPlugin[Any]],
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
         nominated: Mapping[int, list[int]],
         statuses: NodeStatuses | None,
     ) -> set[int]:
         """addGENominatedPods and the filters after it: the nodes that do not take the pod beside those that are
         nominated to them."""
-        rules, refused = self.trial_rules(state, pod), set(nominated)
+        rules, refused = self.trial_rules(state, info), set(nominated)
         # All at once where what comes to one node means nothing to another.
         for batch in [list(nominated)] if rules.row_scoped else [[row] for row in nominated]:
             come = [(other, row) for row in batch for other in nominated[row]]
@@ -436,14 +436,14 @@ class Runtime:
                 if rules.followers:
                     for index, (other, row) in enumerate(come):
                         sandbox.move(added[index : index + 1], where[index : index + 1], 1)
-                        self.add_pod(state_with_nominated, pod, other, row)
+                        self.add_pod(state_with_nominated, info, other, row)
                 else:
                     sandbox.move(added, where, 1)
-                passed = self.run_filter(plugins, state_with_nominated, pod, nodes, statuses)
+                passed = self.run_filter(plugins, state_with_nominated, info, nodes, statuses)
                 refused.difference_update(passed.rows.tolist())
         return refused
 
-    def nominated_beside(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
+    def nominated_beside(self, info: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
         waiting = self.nominator.nodes()
         if not waiting:
@@ -455,7 +455,7 @@ class Runtime:
         else:
             mask = nodes.mask()
             contested = [row for node in waiting if (row := row_of.get(node)) is not None and mask[row]]
-        mine, uid = pod.priority, pod.uid
+        mine, uid = info.priority, info.uid
         nominated: dict[int, list[int]] = {}
         for row in contested:
             for other in self.nominator.nominated_on(names[row]) if names[row] in waiting else ():
@@ -466,13 +466,13 @@ class Runtime:
     # PreScore and Score
 
     def run_pre_score(
-        self, plugins: Iterable[PreScorePlugin[Any, Any]], state: CycleState, pod: PodInfo, nodes: NodeRows
+        self, plugins: Iterable[PreScorePlugin[Any, Any]], state: CycleState, info: PodInfo, nodes: NodeRows
     ) -> None:
         """RunPreScorePlugins for these plugins."""
         for plugin in plugins:
             name = plugin.name
             try:
-                answer = plugin.pre_score(state.filter_states.get(name), pod, nodes)
+                answer = plugin.pre_score(state.filter_states.get(name), info, nodes)
             except Exception as problem:
                 raise_plugin_fault(problem, name, "preScore")
             if not isinstance(answer, Status):
@@ -481,13 +481,13 @@ class Runtime:
             elif answer is SKIP or answer.skipped:
                 state.skip_score.add(name)
             else:
-                raise CycleError(error_of("pre_score", name, pod.name, answer.message, self.cluster.release), name)
+                raise CycleError(error_of("pre_score", name, info.name, answer.message, self.cluster.release), name)
 
     def run_score(
         self,
         plugins: Sequence[ScorePlugin[Any]],
         state: CycleState,
-        pod: PodInfo,
+        info: PodInfo,
         nodes: NodeRows,
         known: Mapping[str, Int64Column] = NOTHING_KNOWN,
         *,
@@ -506,35 +506,35 @@ class Runtime:
             states = state.score_states if name in self.pre_scores else state.filter_states
             scores = known.get(name)
             try:
-                found = plugin.score(states.get(name), pod, nodes) if scores is None else scores
+                found = plugin.score(states.get(name), info, nodes) if scores is None else scores
             except Exception as problem:
                 raise_plugin_fault(problem, name, "score")
             if isinstance(found, Status):
-                raise CycleError(error_of("score", name, pod.name, found.message, self.cluster.release), name)
+                raise CycleError(error_of("score", name, info.name, found.message, self.cluster.release), name)
             raw[name] = scores = found
             if name in self.normalizing:
                 if not normalizes:
                     continue
                 try:
-                    scores = plugin.normalize(states.get(name), pod, nodes, found)
+                    scores = plugin.normalize(states.get(name), info, nodes, found)
                 except Exception as problem:
                     raise_plugin_fault(problem, name, "normalizeScore")
             # As unsigned numbers, negative ones are the largest: one look for both ends.
             farthest = scores.item(scores.view(np.uint64).argmax()) if size else 0
             if not MIN_NODE_SCORE <= farthest <= MAX_NODE_SCORE:
-                raise self._out_of_range(name, pod, nodes, scores)
+                raise self._out_of_range(name, info, nodes, scores)
             normalized[name], weight = scores, self._weights[name]
             weighted = scores if weight == 1 else scores * weight
             total = weighted if total is None else total + weighted
         return Scores(raw, normalized, np.zeros(size, dtype=np.int64) if total is None else total)
 
-    def _out_of_range(self, plugin: str, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> CycleError:
+    def _out_of_range(self, plugin: str, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> CycleError:
         outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
         text = (
             f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
             f"{MAX_NODE_SCORE}] after normalizing (node {nodes.names[outside[0]]})"
         )
-        return CycleError(error_of("score_range", plugin, pod.name, text, self.cluster.release), plugin)
+        return CycleError(error_of("score_range", plugin, info.name, text, self.cluster.release), plugin)
 
 
 def is_fixed(depends: Depends | None) -> bool:

@@ -72,56 +72,60 @@ PERMITTED = Permission(SUCCESS)
 
 
 def _answers(
-    calls: Iterable[tuple[str, Callable[[Any, PodInfo, int], A]]], point: str, state: CycleState, pod: PodInfo, row: int
+    calls: Iterable[tuple[str, Callable[[Any, PodInfo, int], A]]],
+    point: str,
+    state: CycleState,
+    info: PodInfo,
+    row: int,
 ) -> Iterator[tuple[str, A]]:
     """The answers of the plugins of one point about the pod on its node, each with the name of the plugin."""
     for name, call in calls:
         try:
-            answer = call(state.filter_states.get(name), pod, row)
+            answer = call(state.filter_states.get(name), info, row)
         except Exception as problem:
             raise_plugin_fault(problem, name, point)
         yield name, answer
 
 
-def _first(refusals: Iterator[Status], runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+def _first(refusals: Iterator[Status], runtime: Runtime, state: CycleState, info: PodInfo, row: int) -> Status | None:
     """The first refusal. Then, and if a plugin fails, everything is unreserved."""
     try:
         refusal = next(refusals, None)
     except CycleError:
-        unreserve(runtime, state, pod, row)
+        unreserve(runtime, state, info, row)
         raise
     if refusal is not None:
-        unreserve(runtime, state, pod, row)
+        unreserve(runtime, state, info, row)
     return refusal
 
 
-def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+def reserve(runtime: Runtime, state: CycleState, info: PodInfo, row: int) -> Status | None:
     """RunReservePluginsReserve; a refusal takes back, in reverse order, what every plugin has reserved."""
-    answers = _answers(((each.name, each.reserve) for each in runtime.profile.reserve), "reserve", state, pod, row)
-    return _first((status.by(name) for name, status in answers if not status.ok), runtime, state, pod, row)
+    answers = _answers(((each.name, each.reserve) for each in runtime.profile.reserve), "reserve", state, info, row)
+    return _first((status.by(name) for name, status in answers if not status.ok), runtime, state, info, row)
 
 
-def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> None:
+def unreserve(runtime: Runtime, state: CycleState, info: PodInfo, row: int) -> None:
     """RunReservePluginsUnreserve."""
     calls = ((each.name, each.unreserve) for each in reversed(runtime.profile.reserve))
-    for _ in _answers(calls, "unreserve", state, pod, row):
+    for _ in _answers(calls, "unreserve", state, info, row):
         pass
 
 
-def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
+def permit(runtime: Runtime, state: CycleState, info: PodInfo, row: int) -> Permission:
     """RunPermitPlugins: the first refusal, after everything was unreserved; else the wait that a plugin wants
     last, else success."""
     waits: dict[str, tuple[Status, float]] = {}
 
     def refusals() -> Iterator[Status]:
         calls = ((each.name, each.permit) for each in runtime.profile.permit)
-        for name, (status, timeout) in _answers(calls, "permit", state, pod, row):
+        for name, (status, timeout) in _answers(calls, "permit", state, info, row):
             if status.code is Code.WAIT:
                 waits[name] = status, min(timeout, MAX_WAIT)
             elif not status.ok:
                 yield status.by(name)
 
-    refusal = _first(refusals(), runtime, state, pod, row)
+    refusal = _first(refusals(), runtime, state, info, row)
     if refusal is not None or not waits:
         return PERMITTED if refusal is None else Permission(refusal)
     *_, (last, _) = waits.values()
@@ -129,24 +133,24 @@ def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permi
     return Permission(status, {name: timeout for name, (_, timeout) in waits.items()})
 
 
-def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+def bind(runtime: Runtime, state: CycleState, info: PodInfo, row: int) -> Status | None:
     """PreBind, Bind and PostBind, for a pod that Permit has let through. The first refusal, after everything was
     unreserved; None when bound."""
-    refusal = _first(_refusals_to_bind(runtime, state, pod, row), runtime, state, pod, row)
+    refusal = _first(_refusals_to_bind(runtime, state, info, row), runtime, state, info, row)
     if refusal is None:
         calls = ((each.name, each.post_bind) for each in runtime.profile.post_bind)
-        for _ in _answers(calls, "postBind", state, pod, row):
+        for _ in _answers(calls, "postBind", state, info, row):
             pass
     return refusal
 
 
-def _refusals_to_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Iterator[Status]:
+def _refusals_to_bind(runtime: Runtime, state: CycleState, info: PodInfo, row: int) -> Iterator[Status]:
     """Of PreBind, and of Bind up to the plugin that binds the pod."""
     before = ((each.name, each.pre_bind) for each in runtime.profile.pre_bind)
-    for name, status in _answers(before, "preBind", state, pod, row):
+    for name, status in _answers(before, "preBind", state, info, row):
         if not (status.ok or status.skipped):
             yield status.by(name)
-    for name, status in _answers(((each.name, each.bind) for each in runtime.profile.bind), "bind", state, pod, row):
+    for name, status in _answers(((each.name, each.bind) for each in runtime.profile.bind), "bind", state, info, row):
         if status.ok:
             return
         if not status.skipped:
@@ -230,11 +234,11 @@ class Cycle(Logged):
 
     def schedule_one(self, runtime: Runtime, pod_row: int) -> Decision:
         """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as terminating."""
-        pod = self.cluster.pods.infos[pod_row]
-        if pod.pod.metadata.deletion_timestamp is not None:
-            return Decision(pod_row, pod, "skipped")
+        info = self.cluster.pods.infos[pod_row]
+        if info.pod.metadata.deletion_timestamp is not None:
+            return Decision(pod_row, info, "skipped")
         # `error` until the cycle reaches a result.
-        decision, state = Decision(pod_row, pod, "error"), CycleState()
+        decision, state = Decision(pod_row, info, "error"), CycleState()
         try:
             self.choose(runtime, state, decision)
             if decision.row is not None:
@@ -300,10 +304,10 @@ class Cycle(Logged):
 
     def decide_dry(self, runtime: Runtime, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now. Reserve and the later points do not run."""
-        pod = self.cluster.pods.infos[pod_row]
-        if pod.pod.metadata.deletion_timestamp is not None:
-            return Decision(pod_row, pod, "skipped")
-        decision = Decision(pod_row, pod, "error")
+        info = self.cluster.pods.infos[pod_row]
+        if info.pod.metadata.deletion_timestamp is not None:
+            return Decision(pod_row, info, "skipped")
+        decision = Decision(pod_row, info, "error")
         with self.dry():
             try:
                 result = self.choose(runtime, CycleState(), decision, dry=True)
@@ -320,26 +324,26 @@ class Cycle(Logged):
         """The search alone, to be explained and not to be acted upon; None where it finds a node or does not end."""
         if not len(self.cluster.nodes):
             return None
-        state, pod = CycleState(), self.cluster.pods.infos[pod_row]
+        state, info = CycleState(), self.cluster.pods.infos[pod_row]
         with self.dry():
             try:
-                found = self._find_nodes(runtime, state, Decision(pod_row, pod, "error"))
+                found = self._find_nodes(runtime, state, Decision(pod_row, info, "error"))
             except CycleError:
                 return None
-        return None if len(found.feasible) else CycleContext(runtime, state, pod, found.diagnosis)
+        return None if len(found.feasible) else CycleContext(runtime, state, info, found.diagnosis)
 
     def scores_of(self, runtime: Runtime, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score against each other, had the pod no others to go to; None where it cannot be
         computed. Extenders are not called."""
-        state, pod = CycleState(), self.cluster.pods.infos[pod_row]
+        state, info = CycleState(), self.cluster.pods.infos[pod_row]
         nodes = NodeRows(self.cluster, rows)
         try:
-            if runtime.run_pre_filter(state, pod).status is not None:
+            if runtime.run_pre_filter(state, info).status is not None:
                 return None
             # Some plugins score by what their filter has found on the node.
             statuses = NodeStatuses(len(self.cluster.nodes))
-            runtime.run_filter_with_nominated(runtime.in_force(state), state, pod, nodes, statuses)
-            return _scored(runtime, state, pod, nodes)
+            runtime.run_filter_with_nominated(runtime.in_force(state), state, info, nodes, statuses)
+            return _scored(runtime, state, info, nodes)
         except CycleError:
             return None
 
@@ -347,42 +351,42 @@ class Cycle(Logged):
         """What the filters that look at one node alone find on these nodes: the rest of a cluster does not change it.
         CycleError if a plugin fails."""
         cluster, state = self.cluster, CycleState()
-        pod, statuses = cluster.pods.infos[pod_row], NodeStatuses(len(cluster.nodes))
-        outcome = runtime.run_pre_filter(state, pod)
+        info, statuses = cluster.pods.infos[pod_row], NodeStatuses(len(cluster.nodes))
+        outcome = runtime.run_pre_filter(state, info)
         if outcome.status is not None:
             return LocalVerdict(NO_ROWS, statuses, outcome.status)
         if outcome.node_names is not None:
             row_of = cluster.nodes.row_of
             named = [row_of[name] for name in outcome.node_names if name in row_of]
             rows = np.intersect1d(rows, np.array(named, dtype=np.int64))
-        depends = runtime.depends_of(state, pod)
+        depends = runtime.depends_of(state, info)
         plugins = [
             each
             for each in runtime.in_force(state)
             if (found := depends[each.name]) is not None and found.on != ANYWHERE
         ]
-        nodes = runtime.run_filter(plugins, state, pod, NodeRows(cluster, rows), statuses) if len(rows) else None
+        nodes = runtime.run_filter(plugins, state, info, NodeRows(cluster, rows), statuses) if len(rows) else None
         return LocalVerdict(NO_ROWS if nodes is None else nodes.rows, statuses)
 
     # Filtering
 
     def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> FeasibleNodes:
         """findNodesThatFitPod."""
-        pod, nominated_to, memory = decision.pod, self.nominator.node_of(decision.pod_row), runtime.memory
+        info, nominated_to, memory = decision.pod, self.nominator.node_of(decision.pod_row), runtime.memory
         if self.placement is not None or nominated_to:
             # Not all nodes are looked at alike.
             memory = None
-        known = memory.recall(pod, state) if memory is not None else None
+        known = memory.recall(info, state) if memory is not None else None
         if known is not None:
             diagnosis = Diagnosis(known.statuses.copy(), wording=self._wording)
             all_rows = self.cluster.nodes.all_rows
             feasible = all_rows if known.feasible is None else known.feasible
             feasible = self._stop_early(runtime, all_rows, feasible, diagnosis)
-            return self._pass_extenders(pod, feasible, diagnosis, is_kept=memory is not None)
+            return self._pass_extenders(info, feasible, diagnosis, is_kept=memory is not None)
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)), wording=self._wording)
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
-        outcome = runtime.run_pre_filter(state, pod)
+        outcome = runtime.run_pre_filter(state, info)
         if self._rules.narrowing_plugins_are_blamed:
             diagnosis.blamed |= outcome.narrowed_by
         if outcome.status is not None:
@@ -392,7 +396,7 @@ class Cycle(Logged):
             diagnosis.add_plugin_status(outcome.status)
             return FeasibleNodes(NO_ROWS, diagnosis)
         if nominated_to and self.prefers_nominated_node:
-            passed = self._evaluate_nominated_node(runtime, state, pod, nominated_to, diagnosis)
+            passed = self._evaluate_nominated_node(runtime, state, info, nominated_to, diagnosis)
             if passed is not None:
                 return FeasibleNodes(passed.rows, diagnosis, passed.bare)
         nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
@@ -400,15 +404,15 @@ class Cycle(Logged):
             memory = None
         if memory is None:
             filters = runtime.in_force(state)
-            feasible = runtime.run_filter_with_nominated(filters, state, pod, nodes, diagnosis.nodes).rows
+            feasible = runtime.run_filter_with_nominated(filters, state, info, nodes, diagnosis.nodes).rows
         else:
-            feasible = memory.filter(state, pod, diagnosis.nodes).rows
-            memory.keep(state, pod, diagnosis.nodes, feasible)
+            feasible = memory.filter(state, info, diagnosis.nodes).rows
+            memory.keep(state, info, diagnosis.nodes, feasible)
         feasible = self._stop_early(runtime, nodes.rows, feasible, diagnosis)
-        return self._pass_extenders(pod, feasible, diagnosis, is_kept=memory is not None)
+        return self._pass_extenders(info, feasible, diagnosis, is_kept=memory is not None)
 
     def _pass_extenders(
-        self, pod: PodInfo, feasible: RowColumn, diagnosis: Diagnosis, *, is_kept: bool
+        self, info: PodInfo, feasible: RowColumn, diagnosis: Diagnosis, *, is_kept: bool
     ) -> FeasibleNodes:
         """findNodesThatPassExtenders."""
         if self.extenders is None:
@@ -416,13 +420,13 @@ class Cycle(Logged):
             return FeasibleNodes(feasible, diagnosis, is_kept=is_kept)
         # Collected before the extenders record nodes under their own names.
         diagnosis.blamed |= diagnosis.nodes.unschedulable_plugins()
-        left = self.extenders.filter(pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
+        left = self.extenders.filter(info, NodeRows(self.cluster, feasible), diagnosis.nodes)
         if len(left) != len(feasible) and self.extenders.is_blamed:
             diagnosis.blamed |= {EXTENDER}
         return FeasibleNodes(left.rows, diagnosis, left.bare, is_kept and not left.bare)
 
     def _evaluate_nominated_node(
-        self, runtime: Runtime, state: CycleState, pod: PodInfo, node: str, diagnosis: Diagnosis
+        self, runtime: Runtime, state: CycleState, info: PodInfo, node: str, diagnosis: Diagnosis
     ) -> NodeRows | None:
         """The node that preemption cleared for this pod is tried first, and alone. What extenders return for it is
         dropped: they are called again with all nodes. None if the pod does not go there."""
@@ -431,11 +435,11 @@ class Cycle(Logged):
             return None
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
         filters = runtime.in_force(state)
-        passed = runtime.run_filter_with_nominated(filters, state, pod, nodes, diagnosis.nodes)
+        passed = runtime.run_filter_with_nominated(filters, state, info, nodes, diagnosis.nodes)
         diagnosis.blamed |= diagnosis.nodes.unschedulable_plugins()
         if self.extenders is not None:
             try:
-                passed = self.extenders.filter(pod, passed, NodeStatuses(len(self.cluster.nodes)))
+                passed = self.extenders.filter(info, passed, NodeStatuses(len(self.cluster.nodes)))
             except ExtenderError:
                 return None
         return passed if len(passed) else None
@@ -491,18 +495,18 @@ class Cycle(Logged):
 
     # Scoring and binding
 
-    def _prioritize(self, runtime: Runtime, state: CycleState, pod: PodInfo, found: FeasibleNodes) -> ScoreTable:
+    def _prioritize(self, runtime: Runtime, state: CycleState, info: PodInfo, found: FeasibleNodes) -> ScoreTable:
         """prioritizeNodes. Without score plugins and extenders, the score of every node is 1."""
         if found.is_kept and runtime.memory is not None:
-            table = runtime.memory.score(state, pod, found.feasible)
+            table = runtime.memory.score(state, info, found.feasible)
         else:
             every = len(found.feasible) == len(self.cluster.nodes) and not self.sampling
             nodes = NodeRows(self.cluster, None if every else found.feasible, bare=found.bare)
-            table = _scored(runtime, state, pod, nodes)
+            table = _scored(runtime, state, info, nodes)
         if not runtime.profile.score and not self.extenders_judge:
             table.totals = table.totals + 1
         if self.extenders is not None:
-            table = self.extenders.prioritize(pod, NodeRows(self.cluster, found.feasible, bare=found.bare), table)
+            table = self.extenders.prioritize(info, NodeRows(self.cluster, found.feasible, bare=found.bare), table)
         return table
 
     def _reserve_and_bind(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
@@ -601,14 +605,14 @@ class Cycle(Logged):
         return result
 
     def _run_post_filter(
-        self, runtime: Runtime, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+        self, runtime: Runtime, state: CycleState, info: PodInfo, diagnosis: Diagnosis
     ) -> tuple[PostFilterResult | None, Status]:
-        context = CycleContext(runtime, state, pod, diagnosis)
+        context = CycleContext(runtime, state, info, diagnosis)
         last: PostFilterResult | None = None
         reasons: list[Reason] = []
         for plugin in runtime.profile.post_filter:
             try:
-                result, status = plugin.post_filter(state.filter_states.get(plugin.name), pod, context)
+                result, status = plugin.post_filter(state.filter_states.get(plugin.name), info, context)
             except Exception as problem:
                 raise_plugin_fault(problem, plugin.name, "postFilter")
             if status.ok or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
@@ -642,8 +646,8 @@ class Cycle(Logged):
         self.nominator.add(decision.pod_row, result.nominated_node)
 
 
-def _scored(runtime: Runtime, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
+def _scored(runtime: Runtime, state: CycleState, info: PodInfo, nodes: NodeRows) -> ScoreTable:
     """RunPreScorePlugins and RunScorePlugins."""
-    runtime.run_pre_score(runtime.profile.pre_score, state, pod, nodes)
-    scores = runtime.run_score(runtime.profile.score, state, pod, nodes)
+    runtime.run_pre_score(runtime.profile.pre_score, state, info, nodes)
+    scores = runtime.run_score(runtime.profile.score, state, info, nodes)
     return ScoreTable(nodes.rows, scores.raw, scores.normalized, runtime.profile.weights, scores.total)

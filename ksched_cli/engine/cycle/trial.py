@@ -27,13 +27,15 @@ class CycleTrial:
     are those that the cycle found: filters before the one that rejected a node need not run there again if only the
     node object matters to them."""
 
-    def __init__(self, runtime: Runtime, state: CycleState, pod: PodInfo, statuses: NodeStatuses | None = None) -> None:
+    def __init__(
+        self, runtime: Runtime, state: CycleState, info: PodInfo, statuses: NodeStatuses | None = None
+    ) -> None:
         self._runtime = runtime
         self._cluster = runtime.cluster
         self._filters = runtime.in_force(state)
-        self._rules = rules = runtime.trial_rules(state, pod)
+        self._rules = rules = runtime.trial_rules(state, info)
         self._state = runtime.clone(state)
-        self._pod = pod
+        self._pod = info
         self._statuses = None if runtime.profile.checks_all_filters else statuses
         self.row_scoped, self.signature = rules.row_scoped, rules.signature
         self._sandbox = UsageSandbox(runtime.cluster) if rules.usage_only else Sandbox(runtime.cluster)

@@ -52,10 +52,10 @@ def to_wire(value: Any) -> Any:
     return value
 
 
-def pod_on_wire(pod: PodInfo, node: str = "") -> dict[str, Any]:
+def pod_on_wire(info: PodInfo, node: str = "") -> dict[str, Any]:
     """The pod, under the UID by which answers name it, on its node where it is on one."""
-    document: dict[str, Any] = to_wire(pod.pod)
-    document["metadata"]["uid"] = pod.uid
+    document: dict[str, Any] = to_wire(info.pod)
+    document["metadata"]["uid"] = info.uid
     if node:
         document["spec"]["nodeName"] = node
     return document
@@ -65,14 +65,14 @@ def node_on_wire(node: Node) -> bytes:
     return msgspec.json.encode(to_wire(node))
 
 
-def ask_about_names(pod: PodInfo, names: Sequence[str]) -> bytes:
+def ask_about_names(info: PodInfo, names: Sequence[str]) -> bytes:
     """ExtenderArgs for an extender that caches nodes (nodeCacheCapable)."""
-    return msgspec.json.encode({"Pod": pod_on_wire(pod), "Nodes": None, "NodeNames": names})
+    return msgspec.json.encode({"Pod": pod_on_wire(info), "Nodes": None, "NodeNames": names})
 
 
-def ask_about_nodes(pod: PodInfo, nodes: Iterable[bytes]) -> bytes:
+def ask_about_nodes(info: PodInfo, nodes: Iterable[bytes]) -> bytes:
     """ExtenderArgs with the nodes, which are encoded already."""
-    head = msgspec.json.encode(pod_on_wire(pod))
+    head = msgspec.json.encode(pod_on_wire(info))
     return b'{"Pod":%b,"Nodes":{"metadata":{},"items":[%b]},"NodeNames":null}' % (head, b",".join(nodes))
 
 
@@ -84,7 +84,7 @@ class Victims(Struct, frozen=True):
     pods: tuple[dict[str, Any], ...] = ()
 
 
-def ask_about_victims(pod: PodInfo, victims: Mapping[str, Victims], *, in_full: bool) -> bytes:
+def ask_about_victims(info: PodInfo, victims: Mapping[str, Victims], *, in_full: bool) -> bytes:
     """ExtenderPreemptionArgs."""
     by_node = {
         node: {
@@ -95,7 +95,7 @@ def ask_about_victims(pod: PodInfo, victims: Mapping[str, Victims], *, in_full: 
     }
     return msgspec.json.encode(
         {
-            "Pod": pod_on_wire(pod),
+            "Pod": pod_on_wire(info),
             "NodeNameToVictims": by_node if in_full else None,
             "NodeNameToMetaVictims": None if in_full else by_node,
         }
@@ -253,9 +253,9 @@ class HTTPExtender:
         self._any_node = self._rules.extenders_may_add_nodes
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
-    def is_interested(self, pod: PodInfo) -> bool:
+    def is_interested(self, info: PodInfo) -> bool:
         """Whether the pod requests a resource that the extender manages; one that manages none takes every pod."""
-        spec = pod.pod.spec
+        spec = info.pod.spec
         return not self._managed or any(
             name in self._managed
             for container in (*spec.containers, *spec.init_containers)
@@ -266,18 +266,18 @@ class HTTPExtender:
         self.calls[point] += 1
         return self._client.post(verb, body)
 
-    def _question(self, pod: PodInfo, rows: RowColumn) -> bytes:
+    def _question(self, info: PodInfo, rows: RowColumn) -> bytes:
         if self.config.node_cache_capable:
-            return ask_about_names(pod, self.cluster.nodes.name_column[rows].tolist())
-        return ask_about_nodes(pod, self._texts.of(rows))
+            return ask_about_names(info, self.cluster.nodes.name_column[rows].tolist())
+        return ask_about_nodes(info, self._texts.of(rows))
 
     # Filter
 
-    def filter(self, pod: PodInfo, rows: RowColumn) -> ExtenderAnswer:
+    def filter(self, info: PodInfo, rows: RowColumn) -> ExtenderAnswer:
         verb = self.config.filter_verb
         if not verb:
             return ExtenderAnswer(rows, {}, {})
-        result = read_filter(self._post("filter", verb, self._question(pod, rows)))
+        result = read_filter(self._post("filter", verb, self._question(info, rows)))
         if result.error:
             raise ExtenderError(result.error)
         unresolvable = result.unresolvable if self._rules.extenders_name_unresolvable_nodes else {}
@@ -325,13 +325,13 @@ class HTTPExtender:
 
     # Prioritize
 
-    def prioritize(self, pod: PodInfo, rows: RowColumn) -> Int64Column | None:
+    def prioritize(self, info: PodInfo, rows: RowColumn) -> Int64Column | None:
         """The score of each row, 0 where the extender gave none; None without a verb for it. Nodes that were not
         in the request are skipped."""
         verb = self.config.prioritize_verb
         if not verb:
             return None
-        given = read_priorities(self._post("prioritize", verb, self._question(pod, rows)))
+        given = read_priorities(self._post("prioritize", verb, self._question(info, rows)))
         scores = np.zeros(len(self.cluster.nodes), dtype=np.int64)
         for each in given:
             row = self.cluster.nodes.row_of.get(each.host)
@@ -343,13 +343,13 @@ class HTTPExtender:
 
     # Preempt
 
-    def process_preemption(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate]:
+    def process_preemption(self, info: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate]:
         """The candidates that are left, with the victims that the extender wants; a node without victims is left in,
         for the caller to judge."""
         in_full = not self.config.node_cache_capable
         names = self.cluster.nodes.names
         victims_by_node = {names[row]: self._victims(each, in_full) for row, each in candidates.items()}
-        body = ask_about_victims(pod, victims_by_node, in_full=in_full)
+        body = ask_about_victims(info, victims_by_node, in_full=in_full)
         answered = read_victims(self._post("preempt", self.config.preempt_verb, body))
         return {each.row: each for node, victims in answered.items() for each in [self._candidate(node, victims)]}
 
@@ -410,17 +410,17 @@ class Extenders:
     def __iter__(self) -> Iterator[HTTPExtender]:
         return iter(self._extenders)
 
-    def _interested_in(self, pod: PodInfo) -> list[HTTPExtender]:
-        return [each for each in self._extenders if each.is_interested(pod)]
+    def _interested_in(self, info: PodInfo) -> list[HTTPExtender]:
+        return [each for each in self._extenders if each.is_interested(info)]
 
-    def filter(self, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
+    def filter(self, info: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
         """findNodesThatPassExtenders."""
-        for extender in self._interested_in(pod):
+        for extender in self._interested_in(info):
             if not len(nodes):
                 break
             try:
                 with plugin_faults(extender.name, "filter"):
-                    answer = extender.filter(pod, nodes.rows)
+                    answer = extender.filter(info, nodes.rows)
             except ExtenderError as problem:
                 if not extender.config.ignorable:
                     raise
@@ -431,15 +431,15 @@ class Extenders:
             nodes = NodeRows(nodes.cluster, answer.rows, bare=bare or nodes.bare)
         return nodes
 
-    def prioritize(self, pod: PodInfo, nodes: NodeRows, table: ScoreTable) -> ScoreTable:
+    def prioritize(self, info: PodInfo, nodes: NodeRows, table: ScoreTable) -> ScoreTable:
         """The part of prioritizeNodes that is about extenders: their scores join those of the plugins. One that fails
         does not count, whether or not it is ignorable."""
         raw, normalized, weighted = table.raw, table.normalized, table.weighted
         totals = table.totals
-        for extender in self._interested_in(pod):
+        for extender in self._interested_in(info):
             try:
                 with plugin_faults(extender.name, "score"):
-                    scores = extender.prioritize(pod, nodes.rows)
+                    scores = extender.prioritize(info, nodes.rows)
             except ExtenderError as problem:
                 extender.passed_over["prioritize", str(problem)] += 1
                 continue
@@ -451,16 +451,16 @@ class Extenders:
             totals = totals + weighted[name]
         return ScoreTable(table.rows, raw, normalized, {}, totals, weighted)
 
-    def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
+    def preempt(self, info: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
         """callExtenders: the candidates that are left with their victims, or the status that ends the search."""
         left = dict(candidates)
-        for extender in self._interested_in(pod):
+        for extender in self._interested_in(info):
             if not extender.config.preempt_verb:
                 continue
             ignorable = extender.config.ignorable
             try:
                 with plugin_faults(extender.name, "postFilter"):
-                    answer = extender.process_preemption(pod, left)
+                    answer = extender.process_preemption(info, left)
             except ExtenderError as problem:
                 if not ignorable:
                     return error(str(problem))

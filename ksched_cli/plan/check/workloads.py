@@ -371,13 +371,13 @@ class CheckRun:
 
     def decided(self, decision: Decision) -> None:
         """Keep the decision about a pod of the manifests."""
-        pod = decision.pod
+        info = decision.pod
         if decision.result == "scheduled":
-            self.decisions.pop(pod.uid, None)
+            self.decisions.pop(info.uid, None)
         else:
-            self.decisions[pod.uid] = decision
+            self.decisions[info.uid] = decision
         if decision.group_victims or (decision.preemption and decision.preemption.victims):
-            self.preempting[pod.uid] = decision
+            self.preempting[info.uid] = decision
 
     def preemptors(self, owners: Set[Identity] | None = None) -> set[str]:
         """The pods and pod groups of the manifests that preempt, of these owners or of all."""

@@ -114,14 +114,14 @@ def _first(decision: Decision, diagnosis: Diagnosis) -> RejectionCause:
     return cause_of_status(groups[0][0]) if groups else _by_itself(decision.reason or free_text(diagnosis.message()))
 
 
-def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionCause | None:
+def _closest(runtime: Runtime, info: PodInfo, diagnosis: Diagnosis) -> RejectionCause | None:
     """Run every filter over every node that was looked at, to find the closest nodes. Of their first failures, which
     are those in the scheduler's message, the most frequent one decides, and of several the one whose plugin runs
     last."""
     rows = np.nonzero(diagnosis.nodes.failed & ~diagnosis.nodes.absent)[0]
     state = CycleState()
     try:
-        if not len(rows) or runtime.run_pre_filter(state, pod).status is not None:
+        if not len(rows) or runtime.run_pre_filter(state, info).status is not None:
             return None
     except CycleError:
         return None
@@ -129,7 +129,7 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
         (plugin, statuses)
         for plugin in runtime.profile.filter
         if plugin.name not in state.skip_filter
-        for statuses in [_rejections(plugin, state, pod, NodeRows(runtime.cluster, rows))]
+        for statuses in [_rejections(plugin, state, info, NodeRows(runtime.cluster, rows))]
         if statuses
     ]
     closest = _candidates([statuses for _, statuses in verdicts])
@@ -142,7 +142,7 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
     status = max(rows_of, key=lambda each: (len(rows_of[each]), order.get(each.plugin, -1)))
     row = rows_of[status][0]
     figures = {
-        plugin.name: _detail(plugin, state, pod, runtime, row) for plugin, statuses in verdicts if row in statuses
+        plugin.name: _detail(plugin, state, info, runtime, row) for plugin, statuses in verdicts if row in statuses
     }
     limits = (guide_of(plugin).describe_limits(own) for plugin, own in figures.items() if own)
     return replace(cause_of_status(status, figures.get(status.plugin)), limits=" ".join(filter(None, limits)))
@@ -170,10 +170,10 @@ def _closed(status: Status) -> bool:
     return guide_of(next(parts_of(status))[0]).closes_node
 
 
-def _rejections(plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> dict[int, Status]:
+def _rejections(plugin: FilterPlugin[Any], state: CycleState, info: PodInfo, nodes: NodeRows) -> dict[int, Status]:
     """The rejections of a filter by node row. A filter that cannot run for these nodes has no rejections."""
     try:
-        verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
+        verdict = plugin.filter(state.filter_states.get(plugin.name), info, nodes)
     except Exception:  # A filter that does not run for these nodes.
         return {}
     rejected = np.nonzero((verdict.codes != Code.SUCCESS) & (verdict.codes != Code.ERROR))[0]
@@ -181,26 +181,26 @@ def _rejections(plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, node
 
 
 def _detail(
-    plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, runtime: Runtime, row: int
+    plugin: FilterPlugin[Any], state: CycleState, info: PodInfo, runtime: Runtime, row: int
 ) -> Mapping[str, Any]:
     nodes = NodeRows(runtime.cluster, np.array([row], dtype=np.int64))
     try:
-        return plugin.explain(state.filter_states.get(plugin.name), pod, nodes, 0)
+        return plugin.explain(state.filter_states.get(plugin.name), info, nodes, 0)
     except Exception:  # The numbers are an extra; an out-of-tree plugin may not have them.
         return {}
 
 
-def nodes_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> BoolColumn:
+def nodes_without(scheduler: Scheduler, info: PodInfo, others: RowColumn) -> BoolColumn:
     """The nodes that would take the pod without these other pods."""
     none: BoolColumn = np.zeros(len(scheduler.cluster.nodes), dtype=np.bool_)
-    runtime = scheduler.runtimes[pod.pod.spec.scheduler_name]
+    runtime = scheduler.runtimes[info.pod.spec.scheduler_name]
     state = CycleState()
     placed: BoolColumn = scheduler.cluster.pods.node_row[others] >= 0
     try:
-        outcome = runtime.run_pre_filter(state, pod)
+        outcome = runtime.run_pre_filter(state, info)
         if outcome.status is not None and outcome.status.code is not Code.UNSCHEDULABLE:
             return none
-        with CycleTrial(runtime, state, pod) as trial:
+        with CycleTrial(runtime, state, info) as trial:
             trial.remove(others[placed])
             return trial.fits(scheduler.cluster.nodes.all_rows)
     except CycleError:

@@ -215,7 +215,7 @@ class DrawWatch:
         found = list(alternatives(self.draws(world), most)) if self.is_tight or failed else []
         if world.scheduler.cycle.tie_break is lowest_name:
             gone = world.cluster.pods.gone
-            waiting = [pod for row, pod in self._waiting.items() if row not in gone]
+            waiting = [info for row, info in self._waiting.items() if row not in gone]
             every = (*_helpful(world, self.ties, waiting), *_risky(world, self.ties, risks))
             found += islice(dict.fromkeys(every), max(most - len(found), 0))
         if self.is_tight or failed:
@@ -234,12 +234,12 @@ def _helpful(world: World, ties: Ties, waiting: Sequence[PodInfo]) -> Iterator[A
 def _risky(world: World, ties: Ties, most: int) -> Iterator[Alternative]:
     found: dict[tuple[str, tuple[int, ...]], BoolColumn] = {}
 
-    def fits(pod: PodInfo, without: tuple[int, ...], node: int) -> bool:
-        key = pod.uid, without
+    def fits(info: PodInfo, without: tuple[int, ...], node: int) -> bool:
+        key = info.uid, without
         if key not in found:
             if len(found) == most or not world.cluster.pods.gone.isdisjoint(without):
                 return True
-            found[key] = nodes_without(world.scheduler, pod, np.array(sorted(without), dtype=np.int64))
+            found[key] = nodes_without(world.scheduler, info, np.array(sorted(without), dtype=np.int64))
         return bool(found[key][node])
 
     return ties.risky(fits)

@@ -103,31 +103,31 @@ class Evaluator:
         self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)
         self._skips_nodes_left_out = DefaultPreemptionRules.of(cluster.release).skips_nodes_left_out
 
-    def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
+    def find_candidates(self, cycle: CycleHandle, info: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
         found = cycle.diagnosis
         if found.pre_filter is not None and not found.nodes.absent.any():
             # In some patches no node has the status of PreFilter.
-            return self._tried_without_states(pod)
+            return self._tried_without_states(info)
         potential = self._potential(found.nodes)
         if not len(potential):
             return PreemptionSearch(potential, _none_tried(len(found.nodes)))
         with cycle.trial() as trial:
-            outcomes = self._known(pod, None if afresh else trial.signature)
+            outcomes = self._known(info, None if afresh else trial.signature)
             todo = outcomes.untried(potential)
-            together = np.zeros(len(todo), dtype=np.bool_) if afresh else self._dry_run.can_share(trial, pod, todo)
+            together = np.zeros(len(todo), dtype=np.bool_) if afresh else self._dry_run.can_share(trial, info, todo)
             if np.count_nonzero(together):
-                self._dry_run.run(trial, pod, todo[together], outcomes)
+                self._dry_run.run(trial, info, todo[together], outcomes)
         for row in todo[~together].reshape(-1, 1):
             with cycle.trial() as trial:
-                self._dry_run.run(trial, pod, row, outcomes)
+                self._dry_run.run(trial, info, row, outcomes)
         return PreemptionSearch(potential, outcomes)
 
-    def _tried_without_states(self, pod: PodInfo) -> PreemptionSearch:
+    def _tried_without_states(self, info: PodInfo) -> PreemptionSearch:
         """The dry run where PreFilter rejected the pod, so that plugins have no state to take a pod's removal from."""
         rows = np.arange(len(self._cluster.nodes))
         outcomes = Outcomes(len(rows))
-        self._dry_run.fail_without_states(pod, rows, outcomes)
+        self._dry_run.fail_without_states(info, rows, outcomes)
         return PreemptionSearch(rows, outcomes)
 
     def _potential(self, statuses: NodeStatuses) -> RowColumn:
@@ -146,13 +146,13 @@ class Evaluator:
             outcomes.put(candidate, cluster.pods.priority[victims], cluster.pods.started(victims))
         return outcomes.best(np.array(sorted(candidates), dtype=np.int64), cluster.nodes.name_rank)
 
-    def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
+    def _known(self, info: PodInfo, signature: Hashable | None) -> Outcomes:
         """Outcomes of earlier pods of the kind that still hold; none for a nominated pod, which filters count."""
         cluster = self._cluster
         size = len(cluster.nodes)
-        if signature is None or self._nominator.node_of(cluster.pods.row_of[pod.uid]):
+        if signature is None or self._nominator.node_of(cluster.pods.row_of[info.uid]):
             return Outcomes(size)
-        key = (pod.priority, signature)
+        key = (info.priority, signature)
         remembered: OrderedDict[_Key, _Remembered] = cluster.derived(self, OrderedDict)
         kept = remembered.pop(key, None)
         if kept is None or kept.catalog != cluster.catalog.version:
@@ -296,25 +296,25 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
     def events_to_register(self) -> Sequence[ClusterEvent]:
         return self.events if self.handle.gates.enabled("SchedulerAsyncPreemption") else ()
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         # A pod that waits for its victims was rejected by other plugins, and those decide when it is due.
         return False
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         # PostFilter runs whenever no node fits. It depends on nothing that filters do not depend on.
         return NOTHING
 
-    def pre_enqueue(self, pod: PodInfo) -> Status:
+    def pre_enqueue(self, info: PodInfo) -> Status:
         # kube-scheduler holds a pod back here while its victims are being deleted in the background. Here a
         # preemption is over when its cycle is.
         return SUCCESS
 
-    def post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> tuple[PostFilterResult | None, Status]:
+    def post_filter(self, state: None, info: PodInfo, cycle: CycleHandle) -> tuple[PostFilterResult | None, Status]:
         """Evaluator.Preempt."""
-        reason = self._leaves_it_to_the_group(pod) or self._ineligible(pod, cycle)
+        reason = self._leaves_it_to_the_group(info) or self._ineligible(info, cycle)
         if reason:
             return None, unschedulable(f"preemption: {reason}")
-        found = self._evaluator.find_candidates(cycle, pod)
+        found = self._evaluator.find_candidates(cycle, info)
         candidates = self._shortlist(found)
         if not len(candidates):
             return self._without_candidate(found)
@@ -323,7 +323,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
             best = found.outcomes.best(candidates, nodes.name_rank)
         else:
             listed = {row: found.outcomes.candidate(row) for row in candidates.tolist()}
-            left = self.handle.extenders.preempt(pod, listed)
+            left = self.handle.extenders.preempt(info, listed)
             if isinstance(left, Status):
                 return None, replace(left, reasons=as_reasons([f"preemption: {left.message}"]))
             if not left:
@@ -346,13 +346,13 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
             return None, error(f"preemption: {problem}")
         return lost, unschedulable(f"preemption: {failure}")
 
-    def explain_post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> Detail:
+    def explain_post_filter(self, state: None, info: PodInfo, cycle: CycleHandle) -> Detail:
         """The candidates from the best to the worst with the figures they are chosen by, and what is wrong with the
         other nodes that were tried. Of a pod whose policy is Never, `ifAllowed` has the candidates without it."""
-        reason = self._leaves_it_to_the_group(pod) or self._ineligible(pod, cycle)
+        reason = self._leaves_it_to_the_group(info) or self._ineligible(info, cycle)
         if reason and reason != NEVER:
             return {"ineligible": reason}
-        found = self._evaluator.find_candidates(cycle, pod)
+        found = self._evaluator.find_candidates(cycle, info)
         names, outcomes = self.handle.cluster.nodes.names, found.outcomes
         ranked = outcomes.ranked(self._shortlist(found), self.handle.cluster.nodes.name_rank)
         candidates = [self._figures(outcomes, row) for row in ranked]
@@ -379,9 +379,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
             "highestStarted": None if started == NOT_STARTED else started,
         }
 
-    def _leaves_it_to_the_group(self, pod: PodInfo) -> str:
+    def _leaves_it_to_the_group(self, info: PodInfo) -> str:
         """Why a pod of a group may not preempt by itself, or an empty string."""
-        key, gates = group_of(pod), self.handle.gates
+        key, gates = group_of(info), self.handle.gates
         if key is None:
             return ""
         if gates.enabled("TopologyAwareWorkloadScheduling"):
@@ -412,7 +412,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         constraints = group.spec.scheduling_constraints
         if constraints is not None and constraints.topology and not self._rules.constrained_groups_preempt:
             return unschedulable(CONSTRAINED)
-        if any(pod.pod.spec.preemption_policy == "Never" for pod in pods):
+        if any(info.pod.spec.preemption_policy == "Never" for info in pods):
             return unschedulable(NEVER)
         priority = group.spec.priority or 0
         if self._rules.groups_preempt_once and self._awaits_victims(pods, priority):
@@ -422,7 +422,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
     def _awaits_victims(self, pods: Sequence[PodInfo], priority: int) -> bool:
         """isOngoingPreemption: whether weaker pods are leaving the nodes that pods of the group are nominated to."""
         cluster, nominator = self.handle.cluster, self.handle.nominator
-        nominated = {nominator.node_of(cluster.pods.row_of[pod.uid]) for pod in pods}
+        nominated = {nominator.node_of(cluster.pods.row_of[info.uid]) for info in pods}
         rows = [row for node in sorted(nominated) if (row := cluster.nodes.row_of.get(node)) is not None]
         return any(
             self._group_evaluator.priority_of(pod_row) < priority and self._terminating_by_preemption(pod_row)
@@ -430,24 +430,24 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
             for pod_row in cluster.pods_on(row)
         )
 
-    def is_preemption_allowed(self, pod: PodInfo, others: RowColumn) -> BoolColumn:
+    def is_preemption_allowed(self, info: PodInfo, others: RowColumn) -> BoolColumn:
         """Which of the other pods (rows) the pod may evict."""
-        allowed: BoolColumn = self.handle.cluster.pods.priority[others] < pod.priority
+        allowed: BoolColumn = self.handle.cluster.pods.priority[others] < info.priority
         return allowed
 
-    def _ineligible(self, pod: PodInfo, cycle: CycleHandle) -> str:
+    def _ineligible(self, info: PodInfo, cycle: CycleHandle) -> str:
         """PodEligibleToPreemptOthers: why the pod may not preempt, or an empty string."""
-        if pod.pod.spec.preemption_policy == "Never":
+        if info.pod.spec.preemption_policy == "Never":
             return NEVER
         cluster = self.handle.cluster
-        row = cluster.nodes.row_of.get(self.handle.nominator.node_of(cluster.pods.row_of[pod.uid]))
+        row = cluster.nodes.row_of.get(self.handle.nominator.node_of(cluster.pods.row_of[info.uid]))
         if row is None:
             return ""
         hopeless = cycle.diagnosis.nodes.status(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         if hopeless and self._rules.hopeless_node_ends_waiting:
             return ""
         others = np.array(cluster.pods_on(row), dtype=np.int64)
-        lower = others[self.is_preemption_allowed(pod, others)]
+        lower = others[self.is_preemption_allowed(info, others)]
         return STILL_LEAVING if any(map(self._terminating_by_preemption, lower.tolist())) else ""
 
     def _terminating_by_preemption(self, pod_row: int) -> bool:

@@ -454,18 +454,18 @@ class DryRun:
         # Else a node that takes the pod as it is, maybe one that an extender left out, is the best there can be.
         self._needs_victims = DefaultPreemptionRules.of(cluster.release).needs_victims
 
-    def can_share(self, trial: Trial, pod: PodInfo, rows: RowColumn) -> BoolColumn:
+    def can_share(self, trial: Trial, info: PodInfo, rows: RowColumn) -> BoolColumn:
         """Nodes that can be cleared in one trial, because their pods affect no other node."""
         if trial.row_scoped:
             return np.ones(len(rows), dtype=np.bool_)
-        pods, owner = self._removable(pod, rows)
+        pods, owner = self._removable(info, rows)
         local = np.fromiter(map(trial.stays_local, pods.tolist()), dtype=np.bool_, count=len(pods))
         apart: BoolColumn = np.bincount(owner[~local], minlength=len(rows)) == 0
         return apart
 
-    def run(self, trial: Trial, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
+    def run(self, trial: Trial, info: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
         """Clears the nodes, tests where the pod fits, and puts pods back that can stay. Writes one outcome per row."""
-        pods, owner = self._removable(pod, rows)
+        pods, owner = self._removable(info, rows)
         tried = np.bincount(owner, minlength=len(rows)) > 0
         if self._needs_victims:
             if np.count_nonzero(tried) < len(rows):
@@ -492,23 +492,23 @@ class DryRun:
         victim[in_turn] = ~trial.put_back(pods[in_turn])
         self._conclude(rows, fits.nonzero()[0], _Removed(pods, owner, violating, victim), outcomes)
 
-    def fail_without_states(self, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
+    def fail_without_states(self, info: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
         """Nodes without a pod to evict have no victims; on the others the first removal ends in an error."""
-        owner = self._removable(pod, rows)[1]
+        owner = self._removable(info, rows)[1]
         has_any = np.bincount(owner, minlength=len(rows)) > 0
         outcomes.fail(rows[~has_any], NO_VICTIMS)
         outcomes.fail(rows[has_any], NO_STATE)
 
-    def _removable(self, pod: PodInfo, rows: RowColumn) -> tuple[RowColumn, RowColumn]:
+    def _removable(self, info: PodInfo, rows: RowColumn) -> tuple[RowColumn, RowColumn]:
         on = self._cluster.usage.pods
         if len(rows) == 1:
             pods = np.array([*on[rows.item(0)]], dtype=np.int64)
-            pods = pods[self._allowed(pod, pods)]
+            pods = pods[self._allowed(info, pods)]
             return pods, np.zeros(len(pods), dtype=np.int64)
         counts = [len(on[row]) for row in rows.tolist()]
         pods = np.fromiter(chain.from_iterable(on[row] for row in rows.tolist()), dtype=np.int64, count=sum(counts))
         owner = np.repeat(np.arange(len(rows)), counts)
-        allowed = self._allowed(pod, pods)
+        allowed = self._allowed(info, pods)
         return pods[allowed], owner[allowed]
 
     def _conclude(self, rows: RowColumn, fitting: RowColumn, removed: _Removed, outcomes: Outcomes) -> None:

@@ -330,9 +330,9 @@ class IncomingTerms(Struct, frozen=True, dict=True):
     def anti_affinity_tallies(self) -> tuple[TopologyCounts, ...]:
         return tuple(tally for _, _, tally in self.anti_affinity)
 
-    def affinity_matches(self, pod: PodInfo) -> bool:
+    def affinity_matches(self, info: PodInfo) -> bool:
         """podMatchesAllAffinityTerms."""
-        return bool(self.affinity) and all(each.matches(pod.namespace, pod.labels) for each in self.affinity)
+        return bool(self.affinity) and all(each.matches(info.namespace, info.labels) for each in self.affinity)
 
 
 class AffinityState(Struct):
@@ -353,7 +353,7 @@ class AffinityState(Struct):
 Concerned = Callable[[AffinityState, PodInfo, PodInfo, str], bool]
 
 
-def _avoided(state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
+def _avoided(state: AffinityState, info: PodInfo, other: PodInfo, key: str) -> bool:
     """Whether the pod keeps away from the other one."""
     return any(
         matcher.matches(other.namespace, other.labels) for matcher, of, _ in state.terms.anti_affinity if of == key
@@ -393,32 +393,32 @@ class InterPodAffinity(
 
     # Queueing hints
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
-        if event.resource == "Pod" and old is not None and new is not None and is_same_pod(new, pod.pod):
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "Pod" and old is not None and new is not None and is_same_pod(new, info.pod):
             return True
         if event.resource == "Pod" and not all(holds_place(each) for each in (old, new) if each is not None):
             return False
-        terms = self._parser.of(pod)
+        terms = self._parser.of(info)
         if terms.error:
             return True
         if event.resource == "Node":
             return affinity_node_may_help(terms, old, new)
         any_term = self._rules.any_anti_affinity_term_wakes
-        return affinity_pod_may_help(terms, pod.pod, old, new, self._parser, any_term=any_term)
+        return affinity_pod_may_help(terms, info.pod, old, new, self._parser, any_term=any_term)
 
-    def depends(self, pod: PodInfo) -> Depends:
-        signature = pod.namespace, tuple(pod.labels.items()), self._parser.of(pod)
+    def depends(self, info: PodInfo) -> Depends:
+        signature = info.namespace, tuple(info.labels.items()), self._parser.of(info)
         return Depends("pods anywhere", signature, self._version)
 
     def _version(self) -> Hashable:
         return self.handle.cluster.derived(self, self._new_index).sync().version
 
-    def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
+    def changed_rows(self, info: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
         """The nodes of the topology values where a count has become positive or zero."""
         if before.terms is not now.terms or len(before.sources) != len(now.sources):
             return None
         affinity = now.terms.affinity
-        if affinity and before.affinity.empty != now.affinity.empty and now.terms.affinity_matches(pod):
+        if affinity and before.affinity.empty != now.affinity.empty and now.terms.affinity_matches(info):
             # The pod was the first of its group, or is so now.
             return None
         turned: dict[str, set[int]] = {}
@@ -434,13 +434,13 @@ class InterPodAffinity(
 
     # PreFilter
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[AffinityState] | Status:
-        terms = self._parser.of(pod)
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[AffinityState] | Status:
+        terms = self._parser.of(info)
         if terms.error:
             return unresolvable(InterPodAffinityReasons.unreadable(problem=terms.error))
         index = self.handle.cluster.derived(self, self._new_index).sync()
-        namespace_labels = index.namespaces.get(pod.namespace, {})
-        avoiding = index.anti_affinity.matching(pod, namespace_labels)
+        namespace_labels = index.namespaces.get(info.namespace, {})
+        avoiding = index.anti_affinity.matching(info, namespace_labels)
         if not avoiding and not terms.required_affinity and not terms.required_anti_affinity:
             return SKIP
         incoming = self._resolve(index, terms)
@@ -486,40 +486,42 @@ class InterPodAffinity(
         counts = (state.affinity.copy(), state.anti_affinity.copy(), state.existing.copy())
         return AffinityState(state.terms, state.namespace_labels, *counts, state.index)
 
-    def add_pod(self, state: AffinityState, pod: PodInfo, other: int, row: int) -> None:
-        self._update(state, pod, other, row, 1)
+    def add_pod(self, state: AffinityState, info: PodInfo, other: int, row: int) -> None:
+        self._update(state, info, other, row, 1)
 
-    def remove_pod(self, state: AffinityState, pod: PodInfo, other: int, row: int) -> None:
-        self._update(state, pod, other, row, -1)
+    def remove_pod(self, state: AffinityState, info: PodInfo, other: int, row: int) -> None:
+        self._update(state, info, other, row, -1)
 
-    def concerns(self, state: AffinityState, pod: PodInfo, other: int) -> bool:
-        info = self.handle.cluster.pods.infos[other]
-        carried = self._parser.of(info).required_anti_affinity if state.existing.by_key else ()
+    def concerns(self, state: AffinityState, info: PodInfo, other: int) -> bool:
+        other_info = self.handle.cluster.pods.infos[other]
+        carried = self._parser.of(other_info).required_anti_affinity if state.existing.by_key else ()
         return (
-            any(term.matches(pod.pod, state.namespace_labels) for term in carried)
-            or state.terms.affinity_matches(info)
-            or any(matcher.matches(info.namespace, info.labels) for matcher, _, _ in state.terms.anti_affinity)
+            any(term.matches(info.pod, state.namespace_labels) for term in carried)
+            or state.terms.affinity_matches(other_info)
+            or any(
+                matcher.matches(other_info.namespace, other_info.labels) for matcher, _, _ in state.terms.anti_affinity
+            )
         )
 
-    def _update(self, state: AffinityState, pod: PodInfo, other: int, row: int, amount: int) -> None:
+    def _update(self, state: AffinityState, info: PodInfo, other: int, row: int, amount: int) -> None:
         """preFilterState.updateWithPod."""
         cluster = self.handle.cluster
-        column, info = cluster.nodes.labels.column, cluster.pods.infos[other]
-        for term in self._parser.of(info).required_anti_affinity:
-            if term.matches(pod.pod, state.namespace_labels):
+        column, other_info = cluster.nodes.labels.column, cluster.pods.infos[other]
+        for term in self._parser.of(other_info).required_anti_affinity:
+            if term.matches(info.pod, state.namespace_labels):
                 state.existing.update(column(term.topology_key), term.topology_key, row, amount)
         if not self._rules.follows_nominated_pods and self.handle.nominator.node_of(other):
             return
-        if state.terms.affinity_matches(info):
+        if state.terms.affinity_matches(other_info):
             for key in state.terms.affinity_keys:
                 state.affinity.update(column(key), key, row, amount)
         for matcher, key, _ in state.terms.anti_affinity:
-            if matcher.matches(info.namespace, info.labels):
+            if matcher.matches(other_info.namespace, other_info.labels):
                 state.anti_affinity.update(column(key), key, row, amount)
 
     # Filter
 
-    def filter(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: AffinityState | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         """Of several broken rules the pod's affinity counts, then its anti-affinity, then that of other pods."""
         if state is None:
             return Verdict.of_all(
@@ -532,16 +534,16 @@ class InterPodAffinity(
         if state.anti_affinity.by_key:
             group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
-            group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
+            group[self._lacks_affinity(state, info, nodes)] = _AFFINITY
         if crowded is not None and not self._rules.own_rules_come_first:
             # The others' anti-affinity comes first.
             group[crowded] = _EXISTING
         return Verdict.by_group(group, self._answers)
 
-    def _lacks_affinity(self, state: AffinityState, pod: PodInfo, nodes: NodeRows) -> BoolColumn:
+    def _lacks_affinity(self, state: AffinityState, info: PodInfo, nodes: NodeRows) -> BoolColumn:
         """satisfyPodAffinity. The first pod of a group that wants to be together only needs the topology keys, and up
         to 1.16 not even those."""
-        first = state.affinity.empty and state.terms.affinity_matches(pod)
+        first = state.affinity.empty and state.terms.affinity_matches(info)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
         if first and not self._rules.first_pod_needs_labels:
             return lacks
@@ -551,13 +553,13 @@ class InterPodAffinity(
             lacks |= ids == ABSENT if first else state.affinity.of(key, column).take(ids, mode="clip") <= 0
         return lacks
 
-    def explain(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: AffinityState | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The topologies of the node that break a rule, by kind of rule, with the number of pods that count."""
         if state is None:
             return {}
         one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
         row, found = int(one.rows[0]), {}
-        if state.terms.affinity and self._lacks_affinity(state, pod, one)[0]:
+        if state.terms.affinity and self._lacks_affinity(state, info, one)[0]:
             topologies = self._topologies(state.affinity, state.terms.affinity_keys, row)
             found["podAffinity"] = [each for each in topologies if not each["matchingPods"]]
         for name, counts, has in (
@@ -566,7 +568,7 @@ class InterPodAffinity(
         ):
             crowded = [each for each in self._topologies(counts, counts.by_key, row) if each["matchingPods"]]
             for each in crowded:
-                each["pods"] = self._named(state, pod, each["topologyKey"], row, has)
+                each["pods"] = self._named(state, info, each["topologyKey"], row, has)
             if crowded:
                 found[name] = crowded
         return found
@@ -580,38 +582,38 @@ class InterPodAffinity(
             listed.append({"topologyKey": key, "topologyValue": column.values[value], "matchingPods": matching})
         return listed
 
-    def _named(self, state: AffinityState, pod: PodInfo, key: str, row: int, has: Concerned) -> list[str]:
+    def _named(self, state: AffinityState, info: PodInfo, key: str, row: int, has: Concerned) -> list[str]:
         """Some of the pods that are counted in the node's topology."""
         cluster = self.handle.cluster
         ids = cluster.nodes.labels.column(key).ids
         memory = has.__name__, key, int(ids[row])
         if memory not in state.named:
             rows = np.nonzero(ids == ids[row])[0].tolist()
-            state.named[memory] = pods_that(cluster, rows, lambda other: has(state, pod, other, key))
+            state.named[memory] = pods_that(cluster, rows, lambda other: has(state, info, other, key))
         return state.named[memory]
 
-    def _avoiding(self, state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
+    def _avoiding(self, state: AffinityState, info: PodInfo, other: PodInfo, key: str) -> bool:
         terms = self._parser.of(other).required_anti_affinity
-        return any(term.topology_key == key and term.matches(pod.pod, state.namespace_labels) for term in terms)
+        return any(term.topology_key == key and term.matches(info.pod, state.namespace_labels) for term in terms)
 
     # Score
 
-    def pre_score(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Preferences | Status:
+    def pre_score(self, state: AffinityState | None, info: PodInfo, nodes: NodeRows) -> Preferences | Status:
         """Sums the weights of matching terms of the pod and of existing pods by topology value."""
         skips = self._rules.skips_without_preferences
-        if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
+        if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(info):
             return SKIP if skips else Preferences(())
         if state is not None:
             # The counts of PreFilter, which has run in the same cycle or has nothing new to find.
             index, incoming = state.index, state.terms
         else:
-            terms = self._parser.of(pod)
+            terms = self._parser.of(info)
             if terms.error:
                 return error(f"failed to parse pod: {terms.error}")
             index = self.handle.cluster.derived(self, self._new_index).sync()
             incoming = self._resolve(index, terms)
         weighted = [(tally, weight) for tally, weight in incoming.preferred if tally.total]
-        matching = index.preferences.matching(pod, index.namespaces.get(pod.namespace, {}))
+        matching = index.preferences.matching(info, index.namespaces.get(info.namespace, {}))
         weighted += [(carried.counts, carried.weight) for carried in matching]
         if not weighted and skips:
             return SKIP
@@ -622,7 +624,7 @@ class InterPodAffinity(
             worth[tally.key] = tally.ids, counted if before is None else before + counted
         return Preferences(tuple(worth.values()))
 
-    def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: Preferences | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not isinstance(state, Preferences):
             return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
         if not state.worth:
@@ -631,7 +633,7 @@ class InterPodAffinity(
         first, *others = (worth.take(nodes.take(ids), mode="clip") for ids, worth in state.worth)
         return sum(others, first)
 
-    def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: Preferences, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.20 the least was 0
         at most and the highest 0 at least."""
         from_zero = not self._rules.scores_from_the_lowest
@@ -660,8 +662,8 @@ def _normalized(distances: Int64Column, spread: int, best: int) -> Int64Column:
     return normalized
 
 
-def _has_preferences(pod: PodInfo) -> bool:
-    affinity = pod.pod.spec.affinity
+def _has_preferences(info: PodInfo) -> bool:
+    affinity = info.pod.spec.affinity
     kinds = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
     return any(each is not None and each.preferred_during_scheduling_ignored_during_execution for each in kinds)
 

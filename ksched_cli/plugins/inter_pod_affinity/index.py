@@ -121,9 +121,9 @@ class BySelector(Generic[T]):
         for handle in dict.fromkeys(handles):
             self._by_handle.setdefault(handle, []).append(item)
 
-    def matching(self, pod: PodInfo, matches: Callable[[T], bool]) -> list[T]:
+    def matching(self, info: PodInfo, matches: Callable[[T], bool]) -> list[T]:
         """Items that match the pod, kept for all pods of its namespace with the same labels in this order."""
-        key = pod.namespace, tuple(pod.labels.items())
+        key = info.namespace, tuple(info.labels.items())
         found = self._matching.get(key)
         if found is None:
             found = self._matching[key] = [each for each in self._candidates(key[1]) if matches(each)]
@@ -210,11 +210,11 @@ class CarriedTerms:
             self._by_selector.add(term.selector, found)
         return found
 
-    def matching(self, pod: PodInfo, namespace_labels: Labels) -> list[CarriedTerm]:
+    def matching(self, info: PodInfo, namespace_labels: Labels) -> list[CarriedTerm]:
         """Terms that match the pod and that some pod at some topology value carries."""
         if not self._terms:
             return []
-        matching = self._by_selector.matching(pod, lambda each: each.term.matches(pod.pod, namespace_labels))
+        matching = self._by_selector.matching(info, lambda each: each.term.matches(info.pod, namespace_labels))
         return [each for each in matching if each.counts.total]
 
     def forget_matches(self) -> None:
@@ -248,12 +248,12 @@ class Tallies:
         counts.add_rows(pods.node_row[wanted])
         return counts
 
-    def counting(self, pod: PodInfo) -> Sequence[tuple[tuple[PodMatcher, ...], TopologyCounts]]:
+    def counting(self, info: PodInfo) -> Sequence[tuple[tuple[PodMatcher, ...], TopologyCounts]]:
         """The tallies that count the pod, each with its matchers."""
         if not self._tallies:
             return ()
         return self._by_selector.matching(
-            pod, lambda tally: all(each.matches(pod.namespace, pod.labels) for each in tally[0])
+            info, lambda tally: all(each.matches(info.namespace, info.labels) for each in tally[0])
         )
 
 
@@ -296,8 +296,8 @@ class AffinityIndex:
         moves = self._cluster.moves
         if self._position == len(moves):
             return self
-        for pod, node_row, amount in moves[self._position :]:
-            terms, counting = self._parser.of(pod), self.tallies.counting(pod)
+        for info, node_row, amount in moves[self._position :]:
+            terms, counting = self._parser.of(info), self.tallies.counting(info)
             carried = self._carried_by(terms) if terms is not NO_TERMS else ()
             for each in carried:
                 each.counts.add(node_row, amount)

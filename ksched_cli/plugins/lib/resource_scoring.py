@@ -197,12 +197,12 @@ CPU_AND_MEMORY = ["cpu", "memory"]
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 
 
-def depends_on_requests(pod: PodInfo, names: Sequence[str], totals: DeviceTotals) -> Depends:
+def depends_on_requests(info: PodInfo, names: Sequence[str], totals: DeviceTotals) -> Depends:
     """What the answers depend on that compare the pod's requests of these resources with what nodes have left."""
     if names != CPU_AND_MEMORY and any(map(totals.backs, names)):
         # Devices behind a resource come and go without a placement on the node.
         return Depends("usage")
-    parts, sums = pod.parts, pod.parts.sums
+    parts, sums = info.parts, info.parts.sums
     return Depends("usage", sums if parts.containers_are_all else (sums, parts.template))
 
 
@@ -250,21 +250,21 @@ class Allocation(Struct):
 
 
 def measured(
-    pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool, with_overhead: bool = True
+    info: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool, with_overhead: bool = True
 ) -> MeasuredResources:
     """calculatePodResourceRequestList: the requests of the pod with `use_requested`; else those of its containers, as
     they are specified, with stand-ins for missing requests of cpu and memory."""
-    if pod.parts.containers_are_all and names == CPU_AND_MEMORY:
+    if info.parts.containers_are_all and names == CPU_AND_MEMORY:
         # Without overhead, init containers and so on, the sums of the cache are those that count here.
-        cpu, memory = pod.parts.sums.nonzero
+        cpu, memory = info.parts.sums.nonzero
         if use_requested:
-            taken = dict(pod.parts.sums.requests)
+            taken = dict(info.parts.sums.requests)
             cpu, memory = taken.get(CPU, 0), taken.get(MEMORY, 0)
         both = MeasuredResource(CPU, cpu, "cpu"), MeasuredResource(MEMORY, memory, "memory")
         return MeasuredResources(both, np.array(((cpu,), (memory,)), dtype=np.int64), True)
     found: list[MeasuredResource] = []
     requests = _requests_for_scores(
-        pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead
+        info, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead
     )
     for name in names:
         amount = requests.get(name, 0)
@@ -275,25 +275,27 @@ def measured(
     return MeasuredResources(tuple(found), column, [each.row for each in found] == [CPU, MEMORY])
 
 
-def _requests_for_scores(pod: PodInfo, release: Release, *, use_requested: bool, with_overhead: bool) -> dict[str, int]:
+def _requests_for_scores(
+    info: PodInfo, release: Release, *, use_requested: bool, with_overhead: bool
+) -> dict[str, int]:
     """The requests of the pod by the name of the resource."""
     if use_requested:
-        requests = requests_of(pod.pod, use_status=True)
+        requests = requests_of(info.pod, use_status=True)
     else:
-        cpu, memory = scoring_requests_of(pod.pod)
-        requests = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
+        cpu, memory = scoring_requests_of(info.pod)
+        requests = {**requests_of(info.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
     if not with_overhead:
-        for name, overhead in pod.pod.spec.overhead.items():
+        for name, overhead in info.pod.spec.overhead.items():
             requests[name] -= milli_value(overhead) if name == "cpu" else value(overhead)
-    elif "cpu" in pod.pod.spec.overhead and not RequestRules.of(release).overhead_counts_as_it_is:
-        overhead = pod.pod.spec.overhead["cpu"]
+    elif "cpu" in info.pod.spec.overhead and not RequestRules.of(release).overhead_counts_as_it_is:
+        overhead = info.pod.spec.overhead["cpu"]
         requests["cpu"] += _whole_cores(overhead) - milli_value(overhead)
     return requests
 
 
 def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeRows) -> Allocation:
     """scorePlacement: the nodes as one large node, and the pods as one large pod. Devices do not count here."""
-    requests = [measured(pod, names, nodes, use_requested=False).resources for pod in pods]
+    requests = [measured(info, names, nodes, use_requested=False).resources for info in pods]
     totals = [sum(resource.request for resource in same) for same in zip(*requests, strict=True)] or [0] * len(names)
     allocatable, allocated = np.zeros((len(names), 1), dtype=np.int64), np.zeros((len(names), 1), dtype=np.int64)
     table, usage = nodes.cluster.nodes, nodes.cluster.usage
@@ -388,7 +390,7 @@ def _gathered(
     return allocatable, allocated
 
 
-def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> Allocation:
+def measure_before_1_22(info: PodInfo, names: Sequence[str], nodes: NodeRows) -> Allocation:
     """What the score plugins of up to 1.21 measured: cpu and memory always with stand-ins for missing requests,
     and extended resources whether or not the pod requests them."""
     shape = (len(names), len(nodes))
@@ -398,7 +400,7 @@ def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> 
     for index, name in enumerate(names):
         if name not in ("cpu", "memory", "ephemeral-storage") and not is_scalar(name):
             continue
-        requests[index] = _request_before_1_22(pod, name, nodes.cluster.release)
+        requests[index] = _request_before_1_22(info, name, nodes.cluster.release)
         row = nodes.cluster.resources.find(name)
         if row is not None:
             used = usage.nonzero if row in (CPU, MEMORY) else usage.requested
@@ -406,8 +408,8 @@ def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> 
     return Allocation(allocated + requests, allocated, allocatable)
 
 
-def _request_before_1_22(pod: PodInfo, name: str, release: Release) -> int:
-    spec, scale = pod.pod.spec, milli_value if name == "cpu" else value
+def _request_before_1_22(info: PodInfo, name: str, release: Release) -> int:
+    spec, scale = info.pod.spec, milli_value if name == "cpu" else value
 
     def of(container: Container) -> int:
         quantity = container.resources.requests.get(name)

@@ -187,9 +187,9 @@ class TemplateValues(Generic[V]):
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    def of(self, pod: PodInfo, key: Hashable, make: Callable[[], V]) -> V:
+    def of(self, info: PodInfo, key: Hashable, make: Callable[[], V]) -> V:
         values: dict[tuple[int, bytes, Hashable], V] = self._cluster.derived(self, dict)
-        place = self._cluster.catalog.version, pod.parts.template, key
+        place = self._cluster.catalog.version, info.parts.template, key
         found = values.get(place)
         if found is None:
             if len(values) >= _KEPT:

@@ -127,8 +127,8 @@ def foreign_claim(pod: Pod, claim: PersistentVolumeClaim) -> Reason | None:
 class StoragePlugin(Plugin):
     """A plugin that looks at claims and disks of the pod, and at those of the pods on each node."""
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("pods on the node") if info.parts.uses_storage else NOTHING
 
 
 class AttachedVolumes:

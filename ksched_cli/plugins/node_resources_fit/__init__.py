@@ -170,8 +170,8 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
 class AskedOfNode:
     """A pod's requests, compared with the allocatable of nodes."""
 
-    def __init__(self, pod: PodInfo, resources: ResourceIndex, extended: ExtendedResourceIndex) -> None:
-        self._requests = [(resources.names[row], amount) for row, amount in pod.incoming_requests]
+    def __init__(self, info: PodInfo, resources: ResourceIndex, extended: ExtendedResourceIndex) -> None:
+        self._requests = [(resources.names[row], amount) for row, amount in info.incoming_requests]
         self._extended = extended
 
     def fits(self, node: Node) -> bool:
@@ -282,18 +282,18 @@ class NodeResourcesFit(
             return self.events
         return (*self.events, ClusterEvent("DeviceClass", Action.ADD | Action.UPDATE))
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:
             case "Node":
-                empty = AskedOfNode(pod, self.handle.cluster.resources, self._extended)
+                empty = AskedOfNode(info, self.handle.cluster.resources, self._extended)
                 return empty.fits(new) and (old is None or empty.more_than(old, new))
             case "DeviceClass":
-                return class_may_help(pod.pod, old, new)
+                return class_may_help(info.pod, old, new)
             case _:
-                return holds_place(old) if new is None else scale_down_may_help(pod.pod, old, new)
+                return holds_place(old) if new is None else scale_down_may_help(info.pod, old, new)
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
-        requests = pod.incoming_requests
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[FitState] | Status:
+        requests = info.incoming_requests
         if self._requested_only and len(requests) == 2 and requests[0][0] == CPU and requests[1][0] == MEMORY:
             return PreFilterResult(_of_cpu_and_memory(requests))
         wanted = [pair for pair in requests if not self._ignored(pair[0])]
@@ -309,9 +309,9 @@ class NodeResourcesFit(
             name in self.args.ignored_resources or name.split("/")[0] in self.args.ignored_resource_groups
         )
 
-    def filter(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: FitState | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         """fitsRequest: every resource that lacks is a reason; one that no eviction can free makes the node hopeless."""
-        if self._refuses_sidecars and _has_sidecar(pod):
+        if self._refuses_sidecars and _has_sidecar(info):
             return Verdict.of_all(len(nodes.rows), _SIDECARS_OFF)
         if state is None:
             return Verdict.of_all(
@@ -371,8 +371,8 @@ class NodeResourcesFit(
                     hopeless |= short & (amount > allocatable)
         return self._verdict(state, lacks, hopeless)
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return depends_on_requests(pod, self._names, self._totals)
+    def depends(self, info: PodInfo) -> Depends:
+        return depends_on_requests(info, self._names, self._totals)
 
     def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
@@ -399,7 +399,7 @@ class NodeResourcesFit(
         first = (self._too_many_pods,) if combination & 1 else ()
         return (*first, *(self._insufficient(names[resource]) for resource in short))
 
-    def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: FitState | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The lacking resources: requested, allocatable, used, free, and the pods that use them. Cpu in thousandths."""
         row, cluster = int(nodes.rows[index]), nodes.cluster
         numbers: dict[str, dict[str, Any]] = {}
@@ -414,13 +414,13 @@ class NodeResourcesFit(
                 numbers[name] = {**shortage(amount, used, limit), **largest_blocking_pods(cluster, row, resource)}
         return numbers
 
-    def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources:
-        return measured(pod, self._names, nodes, use_requested=False, with_overhead=self._overhead_counts)
+    def pre_score(self, state: FitState | None, info: PodInfo, nodes: NodeRows) -> MeasuredResources:
+        return measured(info, self._names, nodes, use_requested=False, with_overhead=self._overhead_counts)
 
-    def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: MeasuredResources | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self.args.scoring_strategy.resources:
             return error("resources not found")
-        resources = state if isinstance(state, MeasuredResources) else self.pre_score(None, pod, nodes)
+        resources = state if isinstance(state, MeasuredResources) else self.pre_score(None, info, nodes)
         one = measure_one(resources, nodes, use_requested=False) if self._prefers_least else None
         if one is not None:
             (_, cpu, of_cpu), (_, memory, of_memory) = one
@@ -460,8 +460,8 @@ def _spread(judged: Verdict, rows: RowColumn, size: int) -> Verdict:
     return Verdict(codes, reason_ids, judged.reasons)
 
 
-def _has_sidecar(pod: PodInfo) -> bool:
-    return any(container.restart_policy == "Always" for container in pod.pod.spec.init_containers)
+def _has_sidecar(info: PodInfo) -> bool:
+    return any(container.restart_policy == "Always" for container in info.pod.spec.init_containers)
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:

@@ -383,34 +383,34 @@ class PodTopologySpread(
 
     # Constraints
 
-    def _constraints(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
-        return self._known(pod, action, self._constraints_of, lambda: self._compiled(pod, action), ())
+    def _constraints(self, info: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
+        return self._known(info, action, self._constraints_of, lambda: self._compiled(info, action), ())
 
-    def _known(self, pod: PodInfo, action: str, values: TemplateValues[V], make: Callable[[], V], none: V) -> V:
+    def _known(self, info: PodInfo, action: str, values: TemplateValues[V], make: Callable[[], V], none: V) -> V:
         """What is known of the pod's constraints of one kind, `none` for a pod without constraints."""
-        if not pod.pod.spec.topology_spread_constraints and (
-            action not in self._default_actions or self._selectors.of(pod.pod).everything
+        if not info.pod.spec.topology_spread_constraints and (
+            action not in self._default_actions or self._selectors.of(info.pod).everything
         ):
             return none
-        return values.of(pod, action, make)
+        return values.of(info, action, make)
 
-    def _compiled(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
-        own = pod.pod.spec.topology_spread_constraints
+    def _compiled(self, info: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
+        own = info.pod.spec.topology_spread_constraints
         if own:
             keys = self.handle.gates.enabled("MatchLabelKeysInPodTopologySpread")
-            return constraints_of(own, pod.labels, action, match_label_keys=keys)
-        return default_constraints_of(self._defaults, pod.pod, self._selectors, action)
+            return constraints_of(own, info.labels, action, match_label_keys=keys)
+        return default_constraints_of(self._defaults, info.pod, self._selectors, action)
 
-    def _included(self, constraint: SpreadConstraint, pod: PodInfo) -> BoolColumn:
+    def _included(self, constraint: SpreadConstraint, info: PodInfo) -> BoolColumn:
         """matchNodeInclusionPolicies for every node."""
         cluster = self.handle.cluster
         included = np.ones(len(cluster.nodes), dtype=np.bool_)
         if constraint.honor_affinity:
-            included &= cluster.selection.matching(RequiredNodeAffinity.of(pod.pod.spec))
+            included &= cluster.selection.matching(RequiredNodeAffinity.of(info.pod.spec))
         if constraint.honor_taints:
             comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")
             tolerated = [
-                find_untolerated(taints, pod.pod.spec.tolerations, ("NoSchedule", "NoExecute"), comparison=comparison)
+                find_untolerated(taints, info.pod.spec.tolerations, ("NoSchedule", "NoExecute"), comparison=comparison)
                 is None
                 for taints in cluster.nodes.taint_sets.values
             ]
@@ -428,26 +428,26 @@ class PodTopologySpread(
     def _counts_pods(self, constraint: SpreadConstraint) -> bool:
         return not (constraint.selector.everything and self._rules.empty_selector_counts_no_pods)
 
-    def depends(self, pod: PodInfo) -> Depends | None:
-        if not pod.pod.spec.topology_spread_constraints and self._selectors.of(pod.pod).everything:
+    def depends(self, info: PodInfo) -> Depends | None:
+        if not info.pod.spec.topology_spread_constraints and self._selectors.of(info.pod).everything:
             # The defaults spread the pods of services and controllers alone.
             return NOTHING
         try:
-            hard, soft = self._constraints(pod, HARD), self._constraints(pod, SOFT)
+            hard, soft = self._constraints(info, HARD), self._constraints(info, SOFT)
         except SelectorError:
             return None
         if not hard and not soft:
             return NOTHING
-        spec, namespace = pod.pod.spec, pod.namespace
+        spec, namespace = info.pod.spec, info.namespace
         selectors = tuple(dict.fromkeys(each.selector for each in (*hard, *soft)))
         chosen = RequiredNodeAffinity.of(spec), spec.tolerations, bool(spec.topology_spread_constraints)
         return Depends(
             "pods anywhere",
-            (namespace, tuple(pod.labels.items()), hard, soft, *chosen),
+            (namespace, tuple(info.labels.items()), hard, soft, *chosen),
             partial(self.handle.cluster.counts.versions, namespace, selectors),
         )
 
-    def changed_rows(self, pod: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
+    def changed_rows(self, info: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
         """The nodes of the domains whose outcome differs."""
         changed = []
         for old, new in zip(before.domains, now.domains, strict=True):
@@ -458,59 +458,59 @@ class PodTopologySpread(
 
     # Queueing hints
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         try:
-            constraints = self._constraints(pod, HARD)
+            constraints = self._constraints(info, HARD)
         except SelectorError:
             # kube-scheduler cannot decide either, and tries again.
             constraints = None
         if event.resource == "Node":
             return constraints is None or spread_node_may_help(constraints, old, new)
-        if not all(counts_for(each, pod.pod) for each in (old, new) if each is not None):
+        if not all(counts_for(each, info.pod) for each in (old, new) if each is not None):
             return False
-        return constraints is None or spread_pod_may_help(constraints, pod.pod, old, new)
+        return constraints is None or spread_pod_may_help(constraints, info.pod, old, new)
 
     # Filter
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[SpreadState] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[SpreadState] | Status:
         try:
-            hard = self._known(pod, HARD, self._hard_of, lambda: self._hard(pod), ())
+            hard = self._known(info, HARD, self._hard_of, lambda: self._hard(info), ())
         except SelectorError as problem:
             return error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
         if not hard:
             return SKIP
         domains = [
             Domains(
-                *(each.constraint, each.column, self._by_value(each, pod)),
+                *(each.constraint, each.column, self._by_value(each, info)),
                 *(each.nodes.present, each.nodes.eligible, each.matches_itself),
             )
             for each in hard
         ]
         return PreFilterResult(SpreadState(tuple(domains)))
 
-    def _hard(self, pod: PodInfo) -> tuple[HardConstraint, ...]:
-        constraints, columns = self._constraints(pod, HARD), self.handle.cluster.nodes.labels
+    def _hard(self, info: PodInfo) -> tuple[HardConstraint, ...]:
+        constraints, columns = self._constraints(info, HARD), self.handle.cluster.nodes.labels
         labelled = self._fully_labelled(constraints)
         return tuple(
             HardConstraint(
                 each,
                 columns.column(each.topology_key),
                 self._counts_pods(each),
-                self._counted_nodes(each, pod, labelled),
-                each.selector.matches(pod.labels),
+                self._counted_nodes(each, info, labelled),
+                each.selector.matches(info.labels),
             )
             for each in constraints
         )
 
-    def _by_value(self, each: HardConstraint | SoftConstraint, pod: PodInfo) -> Int64Column:
+    def _by_value(self, each: HardConstraint | SoftConstraint, info: PodInfo) -> Int64Column:
         """The matching pods of each label value."""
         if not each.counts_pods:
             return np.zeros(len(each.nodes.present), dtype=np.int64)
-        return each.nodes.matching(self.handle.cluster.counts.current(pod.namespace, each.constraint.selector))
+        return each.nodes.matching(self.handle.cluster.counts.current(info.namespace, each.constraint.selector))
 
-    def _counted_nodes(self, constraint: SpreadConstraint, pod: PodInfo, labelled: BoolColumn) -> CountedNodes:
+    def _counted_nodes(self, constraint: SpreadConstraint, info: PodInfo, labelled: BoolColumn) -> CountedNodes:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
-        eligible = labelled & self._included(constraint, pod)
+        eligible = labelled & self._included(constraint, info)
         size = len(column.values)
         present = np.bincount(column.ids[eligible], minlength=size) > 0
         counted = eligible
@@ -522,22 +522,22 @@ class PodTopologySpread(
     def clone_state(self, state: SpreadState) -> SpreadState:
         return SpreadState(tuple(each.copy() for each in state.domains))
 
-    def add_pod(self, state: SpreadState, pod: PodInfo, other: int, row: int) -> None:
-        self._update(state, pod, other, row, 1)
+    def add_pod(self, state: SpreadState, info: PodInfo, other: int, row: int) -> None:
+        self._update(state, info, other, row, 1)
 
-    def remove_pod(self, state: SpreadState, pod: PodInfo, other: int, row: int) -> None:
-        self._update(state, pod, other, row, -1)
+    def remove_pod(self, state: SpreadState, info: PodInfo, other: int, row: int) -> None:
+        self._update(state, info, other, row, -1)
 
-    def _update(self, state: SpreadState, pod: PodInfo, other: int, row: int, delta: int) -> None:
+    def _update(self, state: SpreadState, info: PodInfo, other: int, row: int, delta: int) -> None:
         """updateWithPod. Pods that are leaving count here, as in Go."""
-        info = self.handle.cluster.pods.infos[other]
-        if info.namespace != pod.namespace:
+        other_info = self.handle.cluster.pods.infos[other]
+        if other_info.namespace != info.namespace:
             return
         for each in state.domains:
-            if each.eligible[row] and each.constraint.selector.matches(info.labels):
+            if each.eligible[row] and each.constraint.selector.matches(other_info.labels):
                 each.move(row, delta)
 
-    def filter(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: SpreadState | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
             return Verdict.of_all(len(nodes), error('reading "PreFilterPodTopologySpread" from cycleState: not found'))
         failing: IdColumn | None = None
@@ -548,7 +548,7 @@ class PodTopologySpread(
             return Verdict.passing(len(nodes))
         return Verdict.by_group(failing, self.statuses)
 
-    def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: SpreadState | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The constraints that the node breaks, with the matching pods of its domain and of the emptiest one."""
         row = int(nodes.rows[index])
         broken = [each for each in (state.domains if state else ()) if each.outcomes()[each.column.ids[row]]]
@@ -570,60 +570,60 @@ class PodTopologySpread(
 
     # Score
 
-    def pre_score(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> SoftState | Status:
+    def pre_score(self, state: SpreadState | None, info: PodInfo, nodes: NodeRows) -> SoftState | Status:
         try:
-            soft = self._known(pod, SOFT, self._soft_of, lambda: self._soft(pod), NO_SOFT)
+            soft = self._known(info, SOFT, self._soft_of, lambda: self._soft(info), NO_SOFT)
         except SelectorError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
         if not soft.each and self._rules.skips_without_constraints:
             return SKIP
         labelled = soft.labelled
         scored = nodes if labelled is None else nodes.select(nodes.take(labelled))
-        domains = [self._domains(each, pod, scored) for each in soft.each]
+        domains = [self._domains(each, info, scored) for each in soft.each]
         return SoftState(tuple(domains), None if labelled is None else ~labelled)
 
-    def _soft(self, pod: PodInfo) -> SoftConstraints:
-        constraints = self._constraints(pod, SOFT)
+    def _soft(self, info: PodInfo) -> SoftConstraints:
+        constraints = self._constraints(info, SOFT)
         # Under the system's defaults a node without a zone is still spread over by host.
-        require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
+        require_all = bool(info.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
         require_all |= not self._rules.spreads_over_nodes_without_zone
         labelled = self._fully_labelled(constraints if require_all else ())
         found = []
         for each in constraints:
             column = self.handle.cluster.nodes.labels.column(each.topology_key)
             ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
-            counted, labels = labelled & self._included(each, pod), None if column.ids.all() else column.present
+            counted, labels = labelled & self._included(each, info), None if column.ids.all() else column.present
             present = np.bincount(ids, minlength=len(column.values)) > 0
             nodes = CountedNodes(present, counted, counted, ids)
             found.append(SoftConstraint(each, self._counts_pods(each), nodes, labels))
         return SoftConstraints(tuple(found), None if labelled.all() else labelled)
 
-    def _domains(self, soft: SoftConstraint, pod: PodInfo, scored: NodeRows) -> SoftDomains:
+    def _domains(self, soft: SoftConstraint, info: PodInfo, scored: NodeRows) -> SoftDomains:
         constraint, nodes = soft.constraint, soft.nodes
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
-            counts = self._scored_counts(soft, pod)
+            counts = self._scored_counts(soft, info)
             seen = np.zeros_like(counts) if scored.bare else counts
             return SoftDomains(constraint, seen, soft.labels, topology_weight(len(scored.rows)))
         present = nodes.present
         if not scored.whole:
             present = np.bincount(scored.take(nodes.ids), minlength=len(present)) > 0
         weight = topology_weight(int(np.count_nonzero(present)))
-        return SoftDomains(constraint, self._by_value(soft, pod).take(nodes.ids), soft.labels, weight)
+        return SoftDomains(constraint, self._by_value(soft, info).take(nodes.ids), soft.labels, weight)
 
-    def _scored_counts(self, soft: SoftConstraint, pod: PodInfo) -> Int64Column:
+    def _scored_counts(self, soft: SoftConstraint, info: PodInfo) -> Int64Column:
         """countPodsMatchSelector for every node. Not to be written to."""
         if not soft.counts_pods:
             return np.zeros(len(soft.nodes.counted), dtype=np.int64)
-        return self.handle.cluster.counts.current(pod.namespace, soft.constraint.selector).per_node
+        return self.handle.cluster.counts.current(info.namespace, soft.constraint.selector).per_node
 
-    def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: SoftState | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains, each topology with its weight."""
         if not isinstance(state, SoftState):
             return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
         return state.scores(nodes, rounds=self._rules.rounds_scores)
 
-    def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: SoftState, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer matching pods score higher; nodes that lack a label get nothing."""
         ignored = None if state.ignored is None else nodes.take(state.ignored)
         counted = scores if ignored is None else scores[~ignored]

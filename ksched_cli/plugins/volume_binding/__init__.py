@@ -135,26 +135,26 @@ class VolumeBinding(
         default = _MOST_FREE_FIRST if self._scores_pools else _FULLEST_FIRST
         self._shape: Shape = (points or default) if scores else ()
 
-    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+    def is_schedulable_after(self, event: ClusterEvent, info: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:
             case "PersistentVolumeClaim":
-                mine = new.metadata.namespace == pod.namespace
-                return mine and any(new.metadata.name == claim.name for claim in claim_names(pod.pod))
+                mine = new.metadata.namespace == info.namespace
+                return mine and any(new.metadata.name == claim.name for claim in claim_names(info.pod))
             case "StorageClass":
                 return old is None or old.allowed_topologies != new.allowed_topologies
             case "CSINode":
                 return old is None or migrated_plugins(old) != migrated_plugins(new)
             case "CSIDriver":
-                inline = any(volume.csi and volume.csi.driver == new.metadata.name for volume in pod.pod.spec.volumes)
+                inline = any(volume.csi and volume.csi.driver == new.metadata.name for volume in info.pod.spec.volumes)
                 return inline and bool(old.spec.storage_capacity) and not new.spec.storage_capacity
             case "CSIStorageCapacity":
                 return old is None or largest_volume(new) > largest_volume(old)
             case _:
                 return True
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[Volumes] | Status:
         catalog = self.handle.cluster.catalog
-        found = _claims_of(pod.pod, catalog, self.handle.release)
+        found = _claims_of(info.pod, catalog, self.handle.release)
         if isinstance(found, Status):
             return found
         if not found:
@@ -169,7 +169,7 @@ class VolumeBinding(
         names = _nodes_of_local_volumes(bound, catalog) if narrows else None
         return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed)), self.handle.gates), names)
 
-    def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: Volumes | None, info: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
             return Verdict.of_all(len(nodes), error("not found"))
         whole = state.verdict
@@ -178,7 +178,7 @@ class VolumeBinding(
             state.binds_volumes = any((each.chosen[passing] >= 0).any() for each in state.placement.static)
         return Verdict(nodes.take(whole.codes), nodes.take(whole.reason_ids), whole.reasons)
 
-    def explain(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+    def explain(self, state: Volumes | None, info: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Volumes that do not reach the node or do not exist, and the claims that wait for a node to be chosen."""
         if state is None:
             return {}
@@ -193,14 +193,14 @@ class VolumeBinding(
         found["waitingForNode"] = [claim.metadata.name for claim in state.claims.delayed]
         return {key: value for key, value in found.items() if value}
 
-    def pre_score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Volumes | Status:
+    def pre_score(self, state: Volumes | None, info: PodInfo, nodes: NodeRows) -> Volumes | Status:
         if not self._shape:
             return SKIP
         if state is None:
             return error("not found")
         return state if self._scores_pools or state.binds_volumes else SKIP
 
-    def score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: Volumes | None, info: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """A score by the utilization of the storage. Without its gate every node scores 0, up to 1.29."""
         if not self._shape:
             return np.zeros(len(nodes), dtype=np.int64)
@@ -210,7 +210,7 @@ class VolumeBinding(
         whole: Int64Column = storage_scores(self.handle.cluster, state.placement, self._shape, pools=pools)
         return nodes.take(whole)
 
-    def reserve(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:
+    def reserve(self, state: Volumes | None, info: PodInfo, row: int) -> Status:
         """AssumePodVolumes: later pods see the volumes taken and the claims promised to this node."""
         if state is None:
             return SUCCESS
@@ -226,11 +226,11 @@ class VolumeBinding(
                 catalog.put(_promised_to(claim, self.handle.cluster.nodes.names[row]))
         return SUCCESS
 
-    def pre_bind(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:
+    def pre_bind(self, state: Volumes | None, info: PodInfo, row: int) -> Status:
         # What the controllers are waited for here is done as soon as it is reserved.
         return SUCCESS
 
-    def unreserve(self, state: Volumes | None, pod: PodInfo, row: int) -> None:
+    def unreserve(self, state: Volumes | None, info: PodInfo, row: int) -> None:
         if state is not None:
             for item in state.replaced:
                 self.handle.cluster.catalog.put(item)

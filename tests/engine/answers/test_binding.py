@@ -19,11 +19,11 @@ class Noted(ReservePlugin[Any]):
     name = "Noted"
     called: list[str] = []  # noqa: RUF012  # one list for all that the tests make
 
-    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
-        self.called.append(pod.name)
+    def reserve(self, state: Any, info: PodInfo, row: int) -> Status:
+        self.called.append(info.name)
         return SUCCESS
 
-    def unreserve(self, state: Any, pod: PodInfo, row: int) -> None:
+    def unreserve(self, state: Any, info: PodInfo, row: int) -> None:
         return
 
 
@@ -33,7 +33,7 @@ class NotedOnce(Noted):
     name = "NotedOnce"
     called: list[str] = []  # noqa: RUF012  # as above
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return NOTHING
 
 

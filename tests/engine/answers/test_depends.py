@@ -91,8 +91,8 @@ class Slots:
         return self.free
 
 
-def wanted(pod: PodInfo) -> int:
-    return int(pod.labels.get("slots", "0"))
+def wanted(info: PodInfo) -> int:
+    return int(info.labels.get("slots", "0"))
 
 
 class SlotsPlugin(FilterPlugin[None], ScorePlugin[None], ReservePlugin[None]):
@@ -101,23 +101,23 @@ class SlotsPlugin(FilterPlugin[None], ScorePlugin[None], ReservePlugin[None]):
     name = "SlotsPlugin"
     reserved: list[str] = []  # noqa: RUF012  # one list for all that the tests make
 
-    def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node", wanted(pod))
+    def depends(self, info: PodInfo) -> Depends:
+        return Depends("pods on the node", wanted(info))
 
     def _free(self, nodes: NodeRows) -> Int64Column:
         return nodes.take(self.handle.cluster.derived(self, lambda: Slots(self.handle)).sync())
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        return Verdict.rejecting(self._free(nodes) < wanted(pod), unschedulable("no slot"))
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.rejecting(self._free(nodes) < wanted(info), unschedulable("no slot"))
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         return 100 - 10 * self._free(nodes)
 
-    def reserve(self, state: None, pod: PodInfo, row: int) -> Status:
-        self.reserved.append(pod.name)
+    def reserve(self, state: None, info: PodInfo, row: int) -> Status:
+        self.reserved.append(info.name)
         return SUCCESS
 
-    def unreserve(self, state: None, pod: PodInfo, row: int) -> None:
+    def unreserve(self, state: None, info: PodInfo, row: int) -> None:
         return
 
 
@@ -160,10 +160,10 @@ class OddPlugin(FilterPlugin[None]):
 
     name = "OddPlugin"
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return Depends("pods on the node", 0)
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         counts = {row: len(self.handle.cluster.usage.pods[row]) for row in nodes.rows.tolist()}
         if counts.get(0, 0) % 2:
             raise CycleError("odd", self.name)
@@ -196,13 +196,13 @@ class QuotaPlugin(PreFilterPlugin[int], FilterPlugin[int]):
 
     name = "QuotaPlugin"
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return Depends("pods anywhere", 0)
 
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[int]:
+    def pre_filter(self, info: PodInfo) -> PreFilterResult[int]:
         return PreFilterResult(int(self.handle.cluster.usage.pod_count.sum()))
 
-    def filter(self, state: int, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: int, info: PodInfo, nodes: NodeRows) -> Verdict:
         return Verdict.of_all(len(nodes), SUCCESS if state < 2 else unschedulable("full"))
 
 
@@ -223,14 +223,14 @@ class PickyPlugin(ScorePlugin[None]):
     on: On = "node"
     point = ""
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return Depends(self.on, 0)
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         self._look("score", nodes)
         return nodes.rows + 1
 
-    def normalize(self, state: None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: None, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         self._look("normalize", nodes)
         return scores
 
@@ -244,7 +244,7 @@ class ConstantPlugin(ScorePlugin[None]):
 
     name = "ConstantPlugin"
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         return 0 * nodes.rows
 
 
@@ -282,12 +282,12 @@ class OwnNodePlugin(FilterPlugin[None]):
 
     name = "OwnNodePlugin"
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return Depends("node")
 
-    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+    def filter(self, state: None, info: PodInfo, nodes: NodeRows) -> Verdict:
         return Verdict.rejecting(
-            np.array([name[-1] != pod.name[-1] for name in nodes.names]), unschedulable("not mine")
+            np.array([name[-1] != info.name[-1] for name in nodes.names]), unschedulable("not mine")
         )
 
 

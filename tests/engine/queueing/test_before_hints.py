@@ -162,8 +162,8 @@ class Breaks(PreBindPlugin[Any]):
 
     name = "Breaks"
 
-    def pre_bind(self, state: Any, pod: PodInfo, row: int) -> Status:
-        return error("broken") if pod.name == "broken" else SUCCESS
+    def pre_bind(self, state: Any, info: PodInfo, row: int) -> Status:
+        return error("broken") if info.name == "broken" else SUCCESS
 
 
 @pytest.mark.parametrize(

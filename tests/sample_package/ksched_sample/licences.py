@@ -27,8 +27,8 @@ class Licences(PerNodeFilter):
     args_model = LicencesArgs
     args: LicencesArgs
 
-    def filter_one(self, pod: PodInfo, node: Node) -> Status:
-        wanted = pod.labels.get(self.args.label)
+    def filter_one(self, info: PodInfo, node: Node) -> Status:
+        wanted = info.labels.get(self.args.label)
         if wanted is None or node.metadata.labels.get(self.args.label) == wanted:
             return SUCCESS
         return unresolvable(f"node(s) had no licence for {wanted}")

@@ -23,12 +23,12 @@ class Quietest(ScorePlugin[None]):
     args_model = QuietestArgs
     args: QuietestArgs
 
-    def depends(self, pod: PodInfo) -> Depends:
+    def depends(self, info: PodInfo) -> Depends:
         return Depends("usage", ())
 
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: None, info: PodInfo, nodes: NodeRows) -> Int64Column:
         counts = nodes.take(nodes.cluster.usage.pod_count)
         return np.maximum(counts - self.args.free_pods, 0).astype(np.int64)
 
-    def normalize(self, state: None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+    def normalize(self, state: None, info: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return default_normalize_score(scores, reverse=True)

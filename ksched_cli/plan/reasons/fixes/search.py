@@ -131,18 +131,18 @@ class CertainPods:
             and all(self._take(pod.info, pod.row, is_gated=pod.gated) for pod in world.loop.queue)
         )
 
-    def _take(self, pod: PodInfo, row: int, *, is_gated: bool) -> bool:
+    def _take(self, info: PodInfo, row: int, *, is_gated: bool) -> bool:
         """Count the nodes that the pod fits on. Returns whether it is independent of the other pods."""
-        runtime = self._world.scheduler.runtimes[pod.pod.spec.scheduler_name]
-        if group_of(pod) is not None or not self._is_quiet(pod.pod):
+        runtime = self._world.scheduler.runtimes[info.pod.spec.scheduler_name]
+        if group_of(info) is not None or not self._is_quiet(info.pod):
             return False
         if is_gated:
-            return runtime.lets_copies_in(pod)
+            return runtime.lets_copies_in(info)
         try:
-            feasible = _feasible_nodes(runtime, pod)
+            feasible = _feasible_nodes(runtime, info)
         except CycleError:
             return False
-        self._fits_on[row] = pod, feasible or 0
+        self._fits_on[row] = info, feasible or 0
         return feasible is not None
 
     def all_find_nodes(self, cycles: int) -> bool:
@@ -160,9 +160,9 @@ class CertainPods:
         needed = cycles + len(changed) + len(untried)
         return all(not pod.attempts and self._fits(pod.row, pod.info, needed) for pod in untried)
 
-    def _fits(self, row: int, pod: PodInfo, needed: int) -> bool:
+    def _fits(self, row: int, info: PodInfo, needed: int) -> bool:
         known, feasible = self._fits_on.get(row, (None, 0))
-        return known is pod and feasible >= needed
+        return known is info and feasible >= needed
 
     def _is_quiet(self, pod: Pod) -> bool:
         """Whether no controller does more than write statuses when the pod gets a node and starts."""
@@ -204,24 +204,24 @@ def _is_known(profile: Profile) -> bool:
     return not profile.checks_all_filters and all(type(plugin) in IN_TREE for plugin in profile.plugins)
 
 
-def _feasible_nodes(runtime: Runtime, pod: PodInfo) -> int | None:
+def _feasible_nodes(runtime: Runtime, info: PodInfo) -> int | None:
     """How many nodes pass all filters. None where more than a node itself decides about it, or where binding the pod
     changes more than the room of its node."""
     state, profile = CycleState(), runtime.profile
-    outcome = runtime.run_pre_filter(state, pod)
+    outcome = runtime.run_pre_filter(state, info)
     if outcome.status is not None:
         return None
     searching: tuple[Plugin, ...] = (*profile.pre_enqueue, *profile.pre_filter, *profile.filter)
     for plugin in searching:
-        depends = plugin.depends(pod)
+        depends = plugin.depends(info)
         is_known = depends is not None and depends.on != ANYWHERE and depends.signature is not None
         if plugin.name not in state.skip_filter and not is_known:
             return None
-    if not all(is_fixed(plugin.depends(pod)) for plugin in profile.after_scoring):
+    if not all(is_fixed(plugin.depends(info)) for plugin in profile.after_scoring):
         return None
     if outcome.node_names is not None:
         return 0
-    return len(runtime.run_filter(runtime.in_force(state), state, pod, NodeRows(runtime.cluster), None))
+    return len(runtime.run_filter(runtime.in_force(state), state, info, NodeRows(runtime.cluster), None))
 
 
 class ProposedChanges:

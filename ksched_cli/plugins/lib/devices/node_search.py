@@ -206,21 +206,22 @@ class NodeResources:
         self._indexed: PoolIndex | None = None
         self._devices: dict[tuple[str, str], Device] = {}
 
-    def sharing_refusal(self, claim: ResourceClaim, pod: PodInfo, row: int) -> Status | None:
+    def sharing_refusal(self, claim: ResourceClaim, info: PodInfo, row: int) -> Status | None:
         """validateNodeAllocatableDRAClaimSharing: an allocated claim may count for one pod of the node."""
         name = claim.metadata.name
         infos = self._cluster.pods.infos
         users = {
-            info.uid
-            for info in (infos[other] for other in self._cluster.usage.pods[row])
-            if info.namespace == pod.namespace
+            other_info.uid
+            for other_info in (infos[other] for other in self._cluster.usage.pods[row])
+            if other_info.namespace == info.namespace
             and any(
-                each.resource_claim_name == name for each in info.pod.status.node_allocatable_resource_claim_statuses
+                each.resource_claim_name == name
+                for each in other_info.pod.status.node_allocatable_resource_claim_statuses
             )
         }
         if len(users) > 1:
             return unresolvable(DeviceReasons.used_by_several(claim=name))
-        return unresolvable(DeviceReasons.used_by_other(claim=name)) if users - {pod.uid} else None
+        return unresolvable(DeviceReasons.used_by_other(claim=name)) if users - {info.uid} else None
 
     def check(self, pod: Pod, taken: TakenDevices, row: int) -> ClaimStatuses | Status:
         """calculateAndCheckNodeAllocatableResources: the entries for the pod's status, or why the node is refused."""
