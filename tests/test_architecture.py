@@ -41,6 +41,7 @@ def room_of(plugin: type[Plugin]) -> str:
     return f"{folder}/" if (PACKAGE / folder).is_dir() else f"{folder}.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plugin", [pytest.param(each, id=each.name) for each in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)]
 )
@@ -101,6 +102,7 @@ def takes_a_sentence_apart(node: ast.AST) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_no_sentence_is_taken_apart() -> None:
     """Reasons stay values up to `report/`. `sources/` reads what other programs wrote."""
     sentence = rf"\b(?:{'|'.join(SENTENCES)})\b"
@@ -174,6 +176,7 @@ def test_comparisons_of_minors_are_found(text: str, compares: bool) -> None:
     assert any(map(compares_releases, ast.walk(ast.parse(text)))) is compares
 
 
+@pytest.mark.slow
 def test_releases_alone_compares_minors() -> None:
     """A rule that depends on a minor is a value of `releases`, or a `Rule` of a room, which `releases` evaluates."""
     found = [
@@ -219,6 +222,7 @@ def contents() -> dict[str, tuple[list[str], list[str]]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_file_imports_itself_by_way_of_others() -> None:
     """Imports under TYPE_CHECKING count, too."""
     graph = {name: set(imported) - {name} for name, (imported, _) in contents().items()}
@@ -238,6 +242,7 @@ def test_the_contract_of_plugins_is_short() -> None:
     assert 500 < len(lines) <= 1500
 
 
+@pytest.mark.slow
 def test_no_two_public_classes_have_one_name() -> None:
     places: dict[str, list[str]] = {}
     for name, (_, classes) in contents().items():

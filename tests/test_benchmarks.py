@@ -24,6 +24,7 @@ from tests.running import prepare
 PODS = 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", [*sampled([each for each in PENDING if each not in FEATURES], 4), *FEATURES])
 def test_every_pending_pod_comes_to_the_end_its_workload_is_named_for(workload: str, tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
@@ -77,6 +78,7 @@ def test_the_pods_that_reading_is_timed_with_are_of_their_size_and_valid(tmp_pat
     assert all(each.value is not None for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["json.loads", "ksched, JSON"])
 def test_readers_are_timed(reader: str, tmp_path: Path) -> None:
     path = tmp_path / "pods.json"

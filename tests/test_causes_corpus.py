@@ -88,6 +88,7 @@ ALONE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "before", "after"),
     sampled((pytest.param(*each, id="-".join(each)) for each in ALONE), len(ALONE)),
@@ -107,6 +108,7 @@ def test_pods_moved_by_rules_move_while_the_others_stay(case: str, before: str, 
     assert changes
 
 
+@pytest.mark.slow
 def test_some_take_a_rule_and_others_that_moved() -> None:
     """They would have stayed without the one as without the other."""
     changes = {
@@ -122,6 +124,7 @@ def test_some_take_a_rule_and_others_that_moved() -> None:
 CASES = sorted(path.name for path in CORPUS.glob("*-05"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 6))
 def test_between_1_35_and_1_36_one_formula_differs(case: str) -> None:
     deciding = check(differ(case, "1.35", "1.36"), "1.35", "1.36")

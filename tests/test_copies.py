@@ -120,6 +120,7 @@ def lines(simulation: Simulation) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.slow
 @given(
     cluster=clusters(),
     manifests=st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True).flatmap(

@@ -33,6 +33,7 @@ def first_rejections(scheduler: Scheduler, pod_row: int) -> dict[str, tuple[str,
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 30))
 def test_the_first_of_all_rejections_is_kube_schedulers_and_looking_changes_nothing(case: Path) -> None:
     config = case / "config.yaml"

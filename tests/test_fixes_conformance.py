@@ -86,6 +86,7 @@ def controllers(item: Any) -> list[tuple[str, str, str]]:
     return [(namespace, each["kind"], each["name"]) for each in owners if each.get("controller")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 95))
 def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
     cluster = case / "cluster.json"

@@ -42,6 +42,7 @@ def _number_and_process(number: int) -> tuple[int, int]:
     return number, os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 2, 9])
 def test_results_come_in_order_and_from_other_processes(at_once: int) -> None:
     found = list(run_trials([partial(_number_and_process, number) for number in range(5)], at_once))

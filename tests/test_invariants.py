@@ -239,6 +239,7 @@ def simulated(items: list[Any], case: Path, folder: Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 30))
 def test_the_order_of_objects_in_the_input_does_not_matter(case: Path, tmp_path: Path) -> None:
     items = json.loads((case / "cluster.json").read_text())["items"]

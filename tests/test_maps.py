@@ -37,6 +37,7 @@ def names_of_classes() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [*PAGES, ROOT / ".github" / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_the_methods_that_a_page_names_exist(page: Path) -> None:
     named = re.findall(r"`([A-Z][A-Za-z]+)\.(_?[a-z_]+)[`(=]", page.read_text())

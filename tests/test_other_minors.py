@@ -62,6 +62,7 @@ def test_identical_to_kube_scheduler_of_the_minor(minor: str, subject: str) -> N
     assert {case: each for case, each in found.items() if each} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minor", CASES)
 def test_every_recorded_case_is_there(minor: str) -> None:
     assert sum(map(len, recorded(minor).values())) == CASES[minor]

@@ -111,6 +111,7 @@ def config(tmp_path: Path, *names: str, **args: Any) -> str:
 class TestAnInstalledPackage:
     """Its plugins are there by themselves; a configuration switches them on."""
 
+    @pytest.mark.slow
     def test_they_are_listed_with_where_they_are_from(self, installed: Path, ksched: Ksched) -> None:
         ran = ksched("plugins", "-o", "json", path=installed)
         listed = {each["name"]: each for each in json.loads(ran.out)}
@@ -137,6 +138,7 @@ class TestAnInstalledPackage:
         assert quietest["a"] == quietest["c"] == {"raw": 0, "normalized": 100, "weighted": 300}
         assert quietest["b"] == {"raw": 1, "normalized": 0, "weighted": 0}
 
+    @pytest.mark.slow
     def test_arguments(self, installed: Path, tmp_path: Path, ksched: Ksched) -> None:
         chosen = config(tmp_path, "Licences", "Quietest", Licences={"label": "other"}, Quietest={"freePods": 1})
         full = ("-o", "json", "--detail", "full")

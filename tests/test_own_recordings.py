@@ -102,6 +102,7 @@ def test_every_recorded_case_is_there(name: str) -> None:
     assert sorted(recorded(name)) == CASES[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "case"),
     [
@@ -202,6 +203,7 @@ def all_outcomes(case: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for setting in case["outcomes"] for each in outcomes(case, setting)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gates", ["", "SchedulerAsyncPreemption=false", "SchedulerAsyncAPICalls=true"])
 @pytest.mark.parametrize("name", sampled(CASES[PREEMPTION], 5))
 def test_the_end_is_one_that_kube_scheduler_reaches(name: str, gates: str, tmp_path: Path) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
+import pytest
+
 from tests.pictures import PAGE, PICTURES, TERMINAL, output
 
 README = (PICTURES.parent.parent / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_terminal_has_the_words_of_the_command() -> None:
     drawn = ElementTree.parse(PICTURES / "explain.svg").iter("{http://www.w3.org/2000/svg}text")
     lines: dict[float, list[str]] = {}
@@ -21,6 +24,7 @@ def test_the_picture_of_a_terminal_has_the_words_of_the_command() -> None:
     assert shown == "".join(["$", "ksched", *TERMINAL, *output(*TERMINAL, colours=False).split()])
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_page_is_described_by_its_verdict() -> None:
     described = re.search(r"!\[ksched simulate -o html: (.*?), and why\]\(fixtures/pictures/simulate.png\)", README)
     assert described is not None

@@ -86,6 +86,7 @@ def calls_without_fallback(tree: ast.AST) -> Iterator[tuple[int, str]]:
 FOR_LINUX = "plan/run/each.py"
 
 
+@pytest.mark.slow
 def test_no_call_needs_posix() -> None:
     names = "|".join(map(re.escape, NAMES))
     pattern = rf"\b(import|from)\s+({'|'.join(MODULES)})\b|\b({names})\b"

@@ -17,6 +17,7 @@ def test_no_file_is_longer_than_700_lines() -> None:
     assert [str(path) for path in files if len(path.read_text().splitlines()) > 700] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
     [
@@ -39,6 +40,7 @@ def test_what_needs_no_objects_loads_nothing_heavy(arguments: list[str], heavy: 
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_a_simulation_without_changes_loads_no_control_plane() -> None:
     """Each of these takes 5 to 30 ms: controllers, sweeps, redaction, packages with plugins."""
     heavy = (
@@ -58,6 +60,7 @@ def test_a_simulation_without_changes_loads_no_control_plane() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_the_plugins_of_1_22_and_before_are_imported_for_those_minors_only() -> None:
     code = (
         "import sys\n"
@@ -70,6 +73,7 @@ def test_the_plugins_of_1_22_and_before_are_imported_for_those_minors_only() -> 
     assert done.stdout.split() == ["False", "False", "True"]
 
 
+@pytest.mark.slow
 def test_the_configuration_of_1_22_and_before_is_imported_for_such_files_only() -> None:
     code = (
         "import sys\n"

@@ -67,6 +67,7 @@ def test_every_promise_names_a_test() -> None:
         assert re.search(rf"^def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), f"{path}::{name}"
 
 
+@pytest.mark.slow
 def test_only_get_is_sent_to_a_cluster() -> None:
     """One place makes requests, and one method is in it."""
     methods = {"GET", "POST", "PUT", "PATCH", "DELETE"}
@@ -80,6 +81,7 @@ def test_only_get_is_sent_to_a_cluster() -> None:
     assert importers({"kubernetes"}) == {"sources/live/connection.py"}
 
 
+@pytest.mark.slow
 def test_input_is_never_executed() -> None:
     # Pickled results come from copies and workers of this very process.
     workers = {"plan/run/each.py"}
@@ -95,12 +97,14 @@ def test_input_is_never_executed() -> None:
                     assert "Safe" in ast.unparse(node), path
 
 
+@pytest.mark.slow
 def test_who_starts_programs() -> None:
     threads = r".*\.(ThreadPoolExecutor|Future|CancelledError)"
     starters = importers({"subprocess", "multiprocessing", "pty"}) | importers({"concurrent"}, threads)
     assert starters == {"sources/rendering.py", "build_info.py", "cli/streams.py", "plan/run/each.py"}
 
 
+@pytest.mark.slow
 def test_who_uses_the_network() -> None:
     pure = r"urllib\.(parse|error)\b.*|http\.HTTPStatus"
     users = importers(NETWORK, pure)

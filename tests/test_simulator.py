@@ -231,6 +231,7 @@ def test_a_plugin_in_the_session() -> None:
         Simulator.load(NODES, plugins=[5])  # type: ignore[list-item]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["preemption-00", "pdb-00", "dra-00", "volumes-00", "mixed-00"])
 def test_running_leaves_no_trace(case: str) -> None:
     """Placements, evictions, claims and devices of one run are not there for the next."""

@@ -75,6 +75,7 @@ def test_the_version_of_a_description(described: str, expected: str, semantic: s
     assert BuildInfo(version).semantic_version == semantic
 
 
+@pytest.mark.slow
 def test_a_clone_follows_its_tags(clone: Path) -> None:
     commit = git(clone, "rev-parse", "HEAD")
     assert read(clone) == (f"0.0.0.dev1+g{commit[:9]}", commit, "2026-05-04")

@@ -32,6 +32,7 @@ def prose_of(source: str) -> Iterator[tuple[int, str]]:
                 yield getattr(node, "lineno", 1), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_comments_and_docstrings_use_plain_words(folder: str) -> None:
     sources = {path: text for path, text in texts().items() if path.startswith(f"{folder}/")}

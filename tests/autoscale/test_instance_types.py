@@ -117,6 +117,7 @@ def test_the_parts_of_a_type_of_ec2(name: str, labels: str, devices: str) -> Non
 WINDOWS = {"amiFamily": "Windows2022"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "disk"),
     [
@@ -295,6 +296,7 @@ def test_a_price_of_0_is_a_price() -> None:
     assert {each["price"] for each in made["offerings"]} == {0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("region", "prices", "told", "not_told"),
     [

@@ -46,6 +46,7 @@ def command_of(case: str) -> str:
     return COMMANDS[case.removeprefix(f"{cluster}-")].format(cluster=path, pod=pod, node=node, workload=workload)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 6))
 def test_transcript(case: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_a_terminal(command_of(case), 80, monkeypatch)
@@ -55,6 +56,7 @@ def test_transcript(case: str, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert [line for line in text.splitlines() if len(line) > 80 and not line.startswith("ksched: ")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("kind-")][:5])
 def test_without_node_pools_the_autoscaler_changes_nothing(
     case: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
@@ -89,6 +91,7 @@ def test_pages_and_markdown_have_the_nodes_that_karpenter_adds(
     assert "m7g.4xlarge" in shown
 
 
+@pytest.mark.slow
 def test_a_stored_document_is_a_page_too(tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     document = tmp_path / "found.json"

@@ -70,6 +70,7 @@ def test_pods_of_manifests_get_new_nodes_too(tmp_path: Path, catalog: str, capsy
     assert (code, document["autoscaling"]["newNodes"][0]["pods"]) == (0, ["shop/api"])
 
 
+@pytest.mark.slow
 def test_check_is_green_where_a_new_node_takes_the_pods(
     tmp_path: Path, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def test_check_is_green_where_a_new_node_takes_the_pods(
     assert [each["message"] for each in document["autoscaling"]["unplaced"]] != []
 
 
+@pytest.mark.slow
 def test_explain_has_the_reason_of_each_node_pool(ksched: Ksched) -> None:
     arguments = ["explain", "--from", KARPENTER_DEMO, "-o", "json", "--no-fixes"]
     found = json.loads(ksched(*arguments, "shop/legacy-9a7c-hhhhh", code=1).out)["autoscaling"]
@@ -202,6 +204,7 @@ def test_sweep_adds_nodes_in_each_variant(
     assert found["figures"]["nodes"]["most"] == (2 if result == "safe" else 1)
 
 
+@pytest.mark.slow
 def test_capacity_counts_until_the_limit(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
     pool = node_pool(limits={"cpu": "12"}, template=node_pool()["spec"]["template"])
     cluster = write(tmp_path / "cluster.json", pool, *managed(), *running_on("old"))
@@ -353,6 +356,7 @@ def test_the_gate_of_reserved_capacity(gates: str, reserved: bool) -> None:
     assert _options([f"feature-gates={gates}", "ignore-dra-requests=true"]).reserved_capacity is reserved
 
 
+@pytest.mark.slow
 def test_a_snapshot_keeps_the_objects_of_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump, snapshot, redacted = str(ROOT / "fixtures/clusters/karpenter-eks.yaml"), "all.ksched.gz", "share.ksched.gz"
     snapshot, redacted = str(tmp_path / snapshot), str(tmp_path / redacted)
@@ -417,6 +421,7 @@ def test_a_node_pool_that_leaves_no_instance_type_is_named(
     assert "NodePool general has no instance type that meets its requirements" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_node_class_that_is_not_in_the_dump_is_in_coverage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -671,6 +676,7 @@ def imported() -> dict[str, tuple[int, list[str]]]:
     return dict(zip(WITHOUT_NODE_POOLS, json.loads(done.stdout), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", WITHOUT_NODE_POOLS, ids=lambda command: " ".join(command.split()[:2]))
 def test_a_cluster_without_node_pools_imports_no_autoscaler(
     command: str, imported: dict[str, tuple[int, list[str]]]

@@ -149,6 +149,7 @@ def test_mistakes(arguments: list[str], expected: list[str], ksched: Ksched) -> 
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.slow
 def test_a_page_of_several_manifests_where_an_autoscaler_adds_nodes(capsys: pytest.CaptureFixture[str]) -> None:
     """The map has the nodes before the counts: each count adds nodes of its own."""
     cluster = str(ROOT / "fixtures" / "clusters" / "karpenter-eks.yaml")

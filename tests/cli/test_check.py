@@ -72,6 +72,7 @@ def without_times(text: str) -> str:
     return re.sub(r'("(?:loadSeconds|scheduleSeconds|peakMiB)": |time=")[\d.]+', r"\g<1>0", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "code"),
     [
@@ -252,6 +253,7 @@ def test_files_may_follow_without_the_flag(tmp_path: Path, capsys: pytest.Captur
     assert [each["workload"] for each in found] == ["Pod default/a", "Pod default/b", "Pod default/c"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "told"),
     [

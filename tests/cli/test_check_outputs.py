@@ -301,6 +301,7 @@ def test_names_are_not_markup() -> None:
         assert len({re.sub(r"\\\|", "", row).count("|") for row in rows}) <= 1
 
 
+@pytest.mark.slow
 def test_a_summary_has_a_size_that_github_takes() -> None:
     text = markdown_text(check_of(*(finding(at, message="x" * 1000) for at in range(2000))))
     assert len(text.encode()) < MAX_BYTES + 100

@@ -30,6 +30,7 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
     return [each.partition("\t")[0] for each in candidates], directive
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "candidates", "directive"),
     [

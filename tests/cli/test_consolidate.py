@@ -33,6 +33,7 @@ def test_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixtu
     same_as_golden(name, without_times(capsys.readouterr().out), columns=80 if is_table else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name", "markdown"])
 def test_formats(output: str, ksched: Ksched) -> None:
     assert ksched("consolidate", "--from", FLEET, "--force", "-o", output, code=0).out

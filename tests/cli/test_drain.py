@@ -185,6 +185,7 @@ def test_mistakes(arguments: list[str], expected: list[str], ksched: Ksched) -> 
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node", ["east-1", "east-2", "west-1", "west-2"])
 def test_a_node_in_turn_is_the_node_by_itself(node: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What the trials share must not tell one of the other; but for names, which are given out once."""

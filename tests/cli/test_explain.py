@@ -185,6 +185,7 @@ def test_of_several_pods_a_refused_one_finds_no_place(
     assert not allowed or f"Of 3 pending pods {3 - allowed} find" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pod", ["report-1", "web-1", "canary-1", "search-0"])
 def test_json_and_yaml_are_the_same_document(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
     import yaml
@@ -196,6 +197,7 @@ def test_json_and_yaml_are_the_same_document(pod: str, capsys: pytest.CaptureFix
     assert {**yaml.safe_load(capsys.readouterr().out), "run": document["run"]} == document
 
 
+@pytest.mark.slow
 def test_the_documents_verdict_is_that_of_simulate(capsys: pytest.CaptureFixture[str]) -> None:
     run(["simulate", "--from", DEMO, "-o", "json", "--detail", "full"])
     simulated = {pod["pod"]: pod for pod in json.loads(capsys.readouterr().out)["pods"]}

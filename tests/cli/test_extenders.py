@@ -64,6 +64,7 @@ default/p: on b, 2 of 3 nodes fit
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "expected"), [((), SKIPPED), (("--allow-extenders",), CALLED)])
 def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str) -> None:
     with Service(ANSWERS) as service:
@@ -201,6 +202,7 @@ def test_the_cause_is_the_reason_that_an_extender_has_for_most_nodes(tmp_path: P
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--settle",), ("-o", "json"), ("--orders", "2")])
 def test_no_command_leaves_a_connection_open(
     arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -99,6 +99,7 @@ def test_an_option_of_5000_digits(arguments: str, here: Path, capsys: pytest.Cap
     assert (code, "please report" in shown) == (2, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["simulate", "simulate --settle", "check -f m.json", "drain n"])
 @pytest.mark.parametrize(
     "time",

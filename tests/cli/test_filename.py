@@ -20,11 +20,13 @@ NODE, POD = make_node("n").doc(), make_pod("p").doc()
 QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
 
 
+@pytest.mark.slow
 def test_transcript(ksched: Ksched) -> None:
     shown = without_stats(ksched("simulate", "--from", CLUSTER, "-f", SHOP, code=1).out)
     same_as_golden("simulate-filename", shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["json", "yaml", "table", "name"])
 def test_a_refused_pod_is_a_failure(tmp_path: Path, output: str) -> None:
     cluster = write_list(tmp_path / "c.json", NODE)

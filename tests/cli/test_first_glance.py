@@ -74,6 +74,7 @@ def run_on_a_terminal(command: str, columns: int, monkeypatch: pytest.MonkeyPatc
     return re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 140])
 @pytest.mark.parametrize("name", SAMPLE)
 def test_transcript(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:

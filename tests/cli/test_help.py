@@ -59,6 +59,7 @@ def test_help_fits_a_page_and_names_every_option_with_what_it_does(
             assert re.search(rf"^  {re.escape(option_names(param, short=True))}( \S+)?(  +|\n {{32}})\S", text, re.M)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in LEAVES if path not in WITHOUT_EXAMPLES])
 def test_help_has_examples_of_the_command_and_they_can_be_run(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = COMMANDS[path]
@@ -114,6 +115,7 @@ def test_the_list_of_commands_tells_what_each_does(capsys: pytest.CaptureFixture
             assert re.search(rf"^  {path} +\S", text, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_help_of_all_imports_no_command() -> None:
     code = (
         "import sys\nfrom ksched_cli.cli.main import run\nrun(['--help'])\n"
@@ -176,6 +178,7 @@ def test_help_edits_has_every_edit_in_its_order(ksched: Ksched) -> None:
     assert "Edits are made in this order:" in ksched("help", "edits", code=0).out
 
 
+@pytest.mark.slow
 def test_a_page_is_laid_out_on_a_terminal_only(ksched: Ksched, monkeypatch: pytest.MonkeyPatch) -> None:
     text = ksched("help", "edits", code=0).out
     assert "```yaml" in text

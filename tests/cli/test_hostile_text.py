@@ -150,6 +150,7 @@ def check_shown(text: str, *, markdown: bool = False) -> None:
             assert not re.search(r"@octocat|https?://|www\.|(?<!\\)<img|(?<!\\)\[g|(?<!\\)`h", line), line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "output"),
     sampled(
@@ -191,6 +192,7 @@ def test_no_output_obeys_the_input(
         assert yaml.safe_load(shown.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", sampled(["table", "wide", "json", "yaml", "name"], 5))
 def test_explain(output: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     for pod in pods_of(files["events"]):
@@ -292,6 +294,7 @@ def test_markdown(text: str, escaped: str) -> None:
     assert escape_markdown(text) == escaped
 
 
+@pytest.mark.slow
 def test_every_line_is_printed_in_one_place() -> None:
     """Every other module of the command line prints through `printing`, or writes documents."""
     package = ROOT / "ksched_cli"

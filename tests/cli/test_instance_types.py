@@ -94,6 +94,7 @@ def test_the_cloud_of_a_dump(capsys: pytest.CaptureFixture[str]) -> None:
     assert "built-in table" in document["coverage"]["autoscalerAssumed"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "zone", "source"),
     [
@@ -161,6 +162,7 @@ def test_the_settings_of_a_node_class_count_if_it_is_the_only_one(
     assert (text in document["coverage"]["autoscalerAssumed"]) == (number == 2)
 
 
+@pytest.mark.slow
 def test_an_unknown_price_of_azure_is_no_price(capsys: pytest.CaptureFixture[str]) -> None:
     document = listed(capsys, "--cloud", "azure", "--region", "westeurope")
     unknown = [each for each in document["instanceTypes"] if each["offerings"][0]["price"] == 999]

@@ -18,6 +18,7 @@ def ended(code: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "written"),
     [
@@ -56,6 +57,7 @@ def test_a_full_disk_at_the_end_is_reported() -> None:
     assert b"No space left on device" in ran.stderr
 
 
+@pytest.mark.slow
 def test_the_program_that_completes_for_kubectl() -> None:
     """It takes the words, and not its own name."""
     code = "import sys\nsys.argv = ['kubectl_complete-ksched', 'config', 'vi']\n"

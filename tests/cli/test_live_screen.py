@@ -206,6 +206,7 @@ def test_a_screen() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_nodes_of_an_autoscaler_are_on_the_screen() -> None:
     found = Simulator.load(str(ROOT / "ksched_cli" / "cli" / "demo_karpenter.yaml")).simulate()
     assert found.autoscaling is not None
@@ -248,6 +249,7 @@ class Followed:
         self._questions.put(None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", [True, False], ids=["the reader leaves", "the time is over"])
 def test_on_a_terminal(leaves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod is chosen, explained and left: the frames that a person sees, and a terminal that is as before."""

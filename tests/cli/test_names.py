@@ -22,6 +22,7 @@ CHECKOUT = "shop/checkout-nnfkt7xhz-8mlhg"
 ALL_OF_CHECKOUT = "Deployment shop/checkout has 3 pods, and 3 find no place: this is the first of them."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "pod", "note"),
     sampled(
@@ -51,6 +52,7 @@ def test_explain_finds_the_pod(arguments: str, pod: str, note: str, ksched: Ksch
     assert note in " ".join(document["notes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -155,6 +157,7 @@ def test_disable_eviction_deletes_past_budgets(capsys: pytest.CaptureFixture[str
     assert (code, fates["shop/db-0"]) == (0, "moves")
 
 
+@pytest.mark.slow
 def test_kubectl_gives_a_node_up_when_its_pods_take_longer_than_the_timeout(
     capsys: pytest.CaptureFixture[str], ksched: Ksched
 ) -> None:

@@ -142,6 +142,7 @@ def test_a_diff_names_the_rule_of_pod_groups_in_its_table(
     same_as_golden("diff-of-pod-groups", shown, columns=120)
 
 
+@pytest.mark.slow
 def test_a_diff_names_the_rule_of_pod_groups_in_its_document(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -176,6 +176,7 @@ def test_the_promise_of_a_fix_is_for_the_whole_workload(
     assert fix["commands"][2] == f"kubectl -n shop delete pod {' '.join(waiting)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "promise"),
     [

@@ -71,6 +71,7 @@ def shared() -> list[dict[str, Any]]:
     return [*(each for each in cluster() if each["metadata"]["name"] not in ("p", "new")), pod, old]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redact", [pytest.param([], id="plain"), pytest.param(["--redact"], id="redacted")])
 @pytest.mark.parametrize(
     ("items", "message"),

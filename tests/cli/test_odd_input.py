@@ -36,6 +36,7 @@ def limited(ratio: str) -> dict[str, Any]:
     return make_object("LimitRange", "l", {"limits": limits}, namespace="default")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("requests", "limits"), [("1e400", None), ("1e399", None), ("1n", "1e308"), ("1n", "9" * 400), ("1e-400", "1e400")]
 )

@@ -36,6 +36,7 @@ def test_simulate_prints_a_sentence_for_each_pod(contended: str, ksched: Ksched)
     assert "default/big goes to no node in 40 arrival orders" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamed", [True, False])
 def test_the_document_has_the_shares(streamed: bool, ksched: Ksched) -> None:
     form = "json" if streamed else "yaml"
@@ -59,6 +60,7 @@ def test_only_wanted_pods_are_shown(ksched: Ksched) -> None:
     assert {each["pod"] for each in document["odds"]["pods"]} == {each["pod"] for each in document["pods"]} != set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pod", "sentence"),
     [

@@ -59,6 +59,7 @@ def test_no_set_that_checked_nothing_is_a_success() -> None:
         assert set(each["codes"]) <= set(all_codes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "fits"),
     [

@@ -85,6 +85,7 @@ def test_a_stateful_set_is_recreated_where_the_gate_is_on(tmp_path: Path, ksched
     assert gone == [(30.0, "default/w-0"), (30.0, "default/w-1")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_worlds_roll_the_manifest_out(kind: str, tmp_path: Path, ksched: Ksched) -> None:
     arguments = files(tmp_path, kind, workload(kind, "b", replicas=1))

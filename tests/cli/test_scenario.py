@@ -45,6 +45,7 @@ def test_transcript(name: str, code: int, arguments: list[str], ksched: Ksched) 
     assert all(len(line) <= 80 for line in captured.out.splitlines())
 
 
+@pytest.mark.slow
 def test_the_document(ksched: Ksched) -> None:
     arguments = ["simulate", "--from", FLEET, "--scenario", str(GOOD), "-o"]
     document = json.loads(ksched(*arguments, "json", code=4).out)

@@ -112,6 +112,7 @@ def test_a_namespace_that_only_the_manifests_of_a_diff_have(here: Path, capsys: 
     assert capsys.readouterr().out.startswith("1 pod: 1 new, 0 as before")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", sampled(["check", "simulate", "simulate --settle", "diff", "capacity", "rightsize", "explain"], 4)
 )

@@ -173,6 +173,7 @@ def budget(allowed: int) -> dict[str, Any]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more", [[], [budget(1)], [budget(2)]], ids=["no budget", "a budget of one", "a budget of two"]
 )

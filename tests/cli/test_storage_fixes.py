@@ -131,6 +131,7 @@ def test_a_volume_of_a_zone_with_nodes_is_not_without_nodes(tmp_path: Path, ksch
 _HOST = "kubernetes.io/hostname"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of", "code", "text"),
     [

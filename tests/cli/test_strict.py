@@ -49,6 +49,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--from", "c.json", "-f", "m.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "level", "code"),
     [
@@ -69,6 +70,7 @@ def test_check_reports_unknown_fields(
     assert (f"m.yaml:12: {level} KS012" in shown) is bool(level)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"),
     [

@@ -42,6 +42,7 @@ def check(*items: Any, options: tuple[str, ...] = (), output: str = "json") -> i
     return run(["check", "--from", "c.json", "-f", "m.json", "-o", output, *options])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("item", "options", "by", "reason"),
     [

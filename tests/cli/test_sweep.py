@@ -101,6 +101,7 @@ dimensions:
 """
 
 
+@pytest.mark.slow
 def test_a_file_and_options_that_replace_its_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "sweep.yaml"
     file.write_text(SWEEP)
@@ -270,6 +271,7 @@ def test_what_can_be_kept(keep: str, capsys: pytest.CaptureFixture[str]) -> None
     assert f"--keep {keep}: write worst=N" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_parquet_has_the_rows_with_their_pods(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 
@@ -289,6 +291,7 @@ def test_parquet_has_the_rows_with_their_pods(capsysbinary: pytest.CaptureFixtur
     )
 
 
+@pytest.mark.slow
 def test_a_range_of_replicas_has_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     """The edit of a variant names a kind of objects, which is no text."""
     eks = str(ROOT / "fixtures" / "clusters" / "eks.yaml")

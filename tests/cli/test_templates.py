@@ -14,6 +14,7 @@ SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 NODES = "{.pods[*].node}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spelling",
     [

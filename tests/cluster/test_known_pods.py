@@ -24,6 +24,7 @@ def outcomes(scheduler: Scheduler) -> list[PodOutcome]:
     return list(place(scheduler, OutputOptions(detail=True)).outcomes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(sorted(CORPUS.glob("*-00")), 5))
 def test_answers_are_the_same(case: Path) -> None:
     setup = RunOptions(sources=[str(case / "cluster.json")])

@@ -45,6 +45,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(steps)
 @settings(max_examples=examples(150), deadline=None)
 def test_counts_follow_whatever_happens_to_the_cluster(history: list[tuple[str, int, int]]) -> None:

@@ -125,6 +125,7 @@ def entries(table: Any, weighted: bool) -> st.SearchStrategy[Any]:
     return st.one_of(st.none(), st.lists(entry, unique_by=lambda each: each["name"], max_size=8))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(50), deadline=None)
 @given(
     predicates=entries(PREDICATES, weighted=False),
@@ -170,6 +171,7 @@ def resolved(migration: Migration) -> ResolvedProfile:
     return minor(DEFAULT.version).resolve(only)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file", sampled((pytest.param(path, id=path.parent.name) for path in sorted(CORPUS.glob("*/config.yaml"))), 5)
 )
@@ -182,6 +184,7 @@ def test_recorded_configurations_mean_the_same(version: str, to: str, file: Path
 # Pods go where they went
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "before"),
     [

@@ -296,6 +296,7 @@ def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(each, (*here, key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", WHOLE_FILES, ids=["v1beta2", "v1alpha1", "policy"])
 @pytest.mark.parametrize(
     "other", sampled((pytest.param(each, id=repr(each)) for each in (None, [], {}, "", -1, [None])), 3)

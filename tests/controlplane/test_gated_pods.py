@@ -36,6 +36,7 @@ def whole(pod: PodBuilder) -> dict[str, Any]:
     return {**document, "metadata": {**document["metadata"], "uid": "u", "resourceVersion": "5"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("live", "manifest", "text"),
     [

@@ -175,6 +175,7 @@ VALUES = st.recursive(
 OBJECTS = st.dictionaries(st.sampled_from(["x", "y", "z"]), VALUES, max_size=3)
 
 
+@pytest.mark.slow
 @given(OBJECTS, OBJECTS)
 def test_the_same_manifest_again_changes_nothing(live: Any, manifest: Any) -> None:
     once = three_way({}, live, manifest)

@@ -47,6 +47,7 @@ def outcome(spec: dict[str, Any], happens: list[tuple[str, Any]]) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 6),
     st.sampled_from([{}, {"partition": 2}]),

@@ -115,6 +115,7 @@ def test_there_are_recordings_of_both_kinds() -> None:
     assert (len(by_theme()), len(recordings()["cases"]), verdicts) == (56, 364, {True, False})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", sampled(sorted(by_theme()), 3))
 def test_check_decides_as_the_api_server(theme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cluster, manifest = tmp_path / "cluster.json", tmp_path / "apply.yaml"

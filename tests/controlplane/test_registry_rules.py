@@ -219,6 +219,7 @@ def live(*ports: int, **spec: Any) -> dict[str, Any]:
 LOW = "--service-node-port-range=80-32767"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cluster", "port", "refusal", "assumed"),
     [

@@ -584,6 +584,7 @@ def test_the_same_manifest_again_is_taken(document: dict[str, Any], tmp_path: Pa
     assert run([*command, write_list(tmp_path / "m.json", manifest)]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -202,6 +202,7 @@ def test_wrong_input_fails(inputs: dict[str, str], code: int, repository: Path) 
     assert act(repository, format="annotations", **inputs).codes["verdict"] == code
 
 
+@pytest.mark.slow
 def test_an_unknown_format_fails(repository: Path) -> None:
     done = act(repository, format="annotations,pdf")
     assert done.codes["check"] == 1

@@ -437,6 +437,7 @@ def test_where_the_rest_of_a_group_goes(
     assert found == {"1.36": before, "1.37": now}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pods", "min_count", "before", "now"),
     [

@@ -23,6 +23,7 @@ def test_a_short_run_finds_nothing() -> None:
     assert done.stdout.startswith("40 inputs, 0 findings")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_a_seed_makes_the_same_input_again(seed: int) -> None:
     assert make_case(seed) == make_case(seed)

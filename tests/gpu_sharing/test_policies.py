@@ -130,6 +130,7 @@ def test_every_pod_goes_where_the_plain_rules_put_it(policy: str, seed: int) -> 
     assert sum(1 for node in found.values() if node) >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled([2, 5], 2))
 @pytest.mark.parametrize("norm", ["max", "node", "pod"])
 @pytest.mark.parametrize("extension", ["merge", "share", "divide", "extend"])
@@ -184,6 +185,7 @@ def test_running_pods_count_on_their_gpus() -> None:
     assert [outcome.node for outcome in simulated("BestFitScore", objects)] == ["n", "n", ""]
 
 
+@pytest.mark.slow
 def test_the_gpus_of_a_trial_are_given_back() -> None:
     """Each drain moves pods to other GPUs and is undone: the next one is as if it were the first."""
     machines, pods = generated(3)
@@ -220,6 +222,7 @@ def test_typical_pods_cover_95_of_100() -> None:
     assert [each.share for each in found] == pytest.approx([90 / 96, 6 / 96])
 
 
+@pytest.mark.slow
 def test_without_typical_pods_fgd_takes_those_of_the_cluster() -> None:
     machines, pods = generated(5)
     objects = [node_of(each) for each in machines] + [pod_of(each, number) for number, each in enumerate(pods)]
@@ -236,6 +239,7 @@ def test_without_typical_pods_fgd_takes_those_of_the_cluster() -> None:
     assert [each.node for each in without] == [each.node for each in with_given]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((PACKAGE / "configs").glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_configuration_for_each_policy(path: Path) -> None:
     score = next(name for name in POLICIES if f"name: {name}, weight" in path.read_text())

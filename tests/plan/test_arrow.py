@@ -19,6 +19,7 @@ from tests.harness import make_scheduler
 from tests.lanes import examples
 
 
+@pytest.mark.slow
 @given(workloads())
 @settings(max_examples=examples(40), deadline=None)
 def test_each_row_has_the_values_of_its_pod_and_node(drawn: tuple[list[Any], list[Any]]) -> None:

@@ -333,6 +333,7 @@ def test_each_of_several_manifests_counts_as_by_itself(data: st.DataObject) -> N
         assert found == count(nodes, known, (shape, 1), limit=9)
 
 
+@pytest.mark.slow
 def test_copies_of_one_manifest_leave_nothing_behind_for_the_next() -> None:
     """Copies of a Deployment's pod count for the spread constraints by the row of one pod, which goes with its trial."""
     nodes = [make_node(f"n{number}").allocatable(cpu="40", pods=110).obj() for number in range(9)]

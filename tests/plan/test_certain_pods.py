@@ -134,6 +134,7 @@ def compare(items: list[dict[str, Any]], path: Path, monkeypatch: pytest.MonkeyP
     return brief
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(SEEDS, 20))
 def test_a_trial_without_the_cycles_of_certain_pods_has_the_result_of_one_with_them(
     seed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -45,6 +45,7 @@ def split(case: Path) -> tuple[list[Any], list[Any]]:
     return cluster, pending
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES[::10], 5))
 def test_the_first_step_is_what_simulate_does(case: Path, tmp_path: Path) -> None:
     cluster, pending = split(case)

@@ -48,6 +48,7 @@ def codes(check: Check) -> list[tuple[str, str]]:
     return [(finding.level, finding.code) for finding in check.findings]
 
 
+@pytest.mark.slow
 def test_a_rollout_that_preempts_a_deployment_names_its_evictions_and_all_of_its_pods_run_again(tmp_path: Path) -> None:
     """web gets room for its surge at the cost of low, and gives it back when its old pods are gone."""
     low = named("low", running_deployment(["n0", "n0", "n1", "n1"], template(OLD)))
@@ -137,6 +138,7 @@ def test_a_tie_that_cannot_matter_is_not_tried(tmp_path: Path) -> None:
     assert [(each.result, each.orders) for each in found.workloads] == [("fits", None), ("fits", None), ("fails", None)]
 
 
+@pytest.mark.slow
 def test_which_nodes_of_a_daemon_set_come_first_under_a_quota_is_a_draw(tmp_path: Path) -> None:
     """The quota allows one of two daemon pods. On n0 it leaves no room for the other workload."""
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
@@ -236,6 +238,7 @@ def test_a_pod_that_is_evicted_is_deleted_for_good(tmp_path: Path) -> None:
     assert loss.sentence == "Pod default/low is deleted for good: no controller recreates it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cluster", "manifests"),
     [

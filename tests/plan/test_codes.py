@@ -55,6 +55,7 @@ def test_no_table_of_reasons_is_left_out_of_the_rooms() -> None:
     assert declared == {kind.table for kind in kinds()}
 
 
+@pytest.mark.slow
 def test_no_plugin_rejects_a_pod_by_a_text() -> None:
     """A text has no kind, and so no code, no field and no words of its own."""
     found, calls = [], 0

@@ -327,6 +327,7 @@ def command(objects: list[dict[str, Any]], tmp_path: Path) -> list[str]:
     return [*words, "--policy", policy(tmp_path, SPREAD), "--policy", f"packed={policy(tmp_path, PACK)}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "markdown"])
 def test_the_table_ranks_the_policies(form: str, command: list[str], ksched: Ksched) -> None:
     text = ksched(*command, "-o", form, code=0).out

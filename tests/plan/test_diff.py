@@ -116,6 +116,7 @@ TWO = [make_node("n"), make_node("m")]
 BIG = make_pod("p").requests(cpu="3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "changes", "unchanged"),
     [
@@ -264,6 +265,7 @@ CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 FIRST_CASES = sorted(CORPUS.glob("*-00"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(FIRST_CASES, 5))
 def test_a_cluster_compared_with_itself(case: Path) -> None:
     setup = RunOptions(sources=[str(case / "cluster.json")])
@@ -287,6 +289,7 @@ def encoded(loaded: Loaded) -> bytes:
     return msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="copies of the process are made on Linux")
 def test_a_side_in_a_copy_of_the_process_is_the_side_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [make_node(f"n{number}").allocatable(cpu="4", memory="8Gi", pods=10) for number in range(3)]

@@ -33,6 +33,7 @@ def test_the_clock_of_a_run_leaves_out_what_its_reader_does(monkeypatch: pytest.
     assert placement.seconds == 4.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

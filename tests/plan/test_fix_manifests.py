@@ -80,6 +80,7 @@ def without_node(found: SettledSimulation, cluster: FixCluster) -> list[str]:
     return sorted(pod.workload for pod in pods if pod.workload != cluster.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(SEEDS, 10))
 def test_a_fix_in_the_manifests_places_the_workload_with_the_printed_losses(seed: str, tmp_path: Path) -> None:
     cluster = fix_cluster(int(seed))

@@ -124,6 +124,7 @@ def test_what_happens_at_one_moment(
     assert (None if found.orders is None else (found.orders.tried, found.orders.finished)) == orders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", [False, True], ids=["a first", "b first"])
 def test_check_is_as_uncertain_in_either_order_of_the_files(
     turned: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

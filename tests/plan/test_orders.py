@@ -54,6 +54,7 @@ def test_settle_marks_a_tie_that_decides_who_has_a_node(selector: Any, unplaced:
     ]
 
 
+@pytest.mark.slow
 def test_eight_orders_are_tried_at_most(tmp_path: Path) -> None:
     """Each of the first pods takes a node that one of the last pods needs."""
     first = [pod(f"a-{number:02}") for number in range(10)]

@@ -250,6 +250,7 @@ def test_priority_classes(classes: list[tuple[str, int]], policy: str, texts: di
     assert {text: cost for text, cost in found.items() if "class" in text} == texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("items", "texts"),
     [

@@ -125,6 +125,7 @@ def test_every_module_that_declares_rules_is_collected() -> None:
     assert set(done.stdout.split()) == set(declaring_modules())
 
 
+@pytest.mark.slow
 def test_only_releases_compares_minors() -> None:
     """Elsewhere a rule is read by its name."""
     found = [

@@ -51,6 +51,7 @@ def test_the_fewest_rules_are_found(
     assert [rule.switch for rule in rule_path.needed(result).rules] == [rules[at].switch for at in expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [("1.36", "1.37"), ("1.37", "1.36")])
 def test_a_rule_of_kube_scheduler_is_named_where_a_plugin_rejects(tmp_path: Path, before: str, after: str) -> None:
     """The room of a gated pod is kept since 1.37. NodeResourcesFit rejects, and its own rule of 1.37 has no part."""
@@ -106,6 +107,7 @@ FULL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("items", "expected"),
     [

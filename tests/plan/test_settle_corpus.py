@@ -18,6 +18,7 @@ from tests.test_conformance import CASES
 SOME = CASES[::5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(SOME, 5))
 def test_it_settles_and_nobody_who_fits_is_left_behind(case: Path) -> None:
     config = case / "config.yaml"

@@ -47,6 +47,7 @@ def big_node(cpu: str) -> Node:
     return make_node("c").allocatable(cpu=cpu, memory="1Ti", pods=200).obj()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loaded", "left_out"),
     sampled(

@@ -141,6 +141,7 @@ def test_the_sentence(pod: PodBuilder, said: list[str]) -> None:
     assert list(map(str, unmatched_terms(pod.obj(), pods, NAMESPACES))) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pod", "text"),
     [

@@ -105,6 +105,7 @@ def pod_with(index: int, cpu: int, memory: int, ebs: list[str], gce: list[str], 
     return make_pod(f"p{index}").created(stamp).requests(cpu=str(cpu), memory=str(memory)).spec(volumes=volumes).obj()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minor", sampled(["1.16", "1.18", "1.19", "1.20", "1.21"], 5))
 @given(data=st.data())
 @settings(max_examples=examples(25), deadline=None)

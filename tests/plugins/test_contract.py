@@ -118,6 +118,7 @@ def test_filter_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any
     assert bench(plugin, drawn).statuses() == bench(plugin, drawn, list(order)).statuses()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", sampled(FILTERS, 3))
 @given(drawn=clusters())
 @settings(max_examples=examples(40), deadline=None)

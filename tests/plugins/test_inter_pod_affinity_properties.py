@@ -278,6 +278,7 @@ def test_still_agrees_after_the_cluster_changed(made: Bench, data: st.DataObject
         check(made)
 
 
+@pytest.mark.slow
 @given(worlds(), st.data())
 @settings(max_examples=examples(200), deadline=None)
 def test_add_and_remove_equal_computing_afresh(made: Bench, data: st.DataObject) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,6 +125,7 @@ def test_nodes_count_what_their_pods_and_claims_take(drawn: Any, wanted: Any) ->
             assert not new or total <= each["allocatable"][name]
 
 
+@pytest.mark.slow
 @given(NODES, WANTED)
 def test_what_is_kept_between_cycles_changes_nothing(drawn: Any, wanted: Any) -> None:
     assert outcomes(cluster_of(drawn, wanted)) == outcomes(cluster_of(drawn, wanted, reuse=False))

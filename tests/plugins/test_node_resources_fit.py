@@ -197,6 +197,7 @@ def test_without_pre_filter_there_is_nothing_to_go_by() -> None:
     assert made.plugin.filter(None, made.pod, made.nodes()).status(0).code.go_name == "Error"
 
 
+@pytest.mark.slow
 @given(clusters())
 @settings(max_examples=examples(150), deadline=None)
 def test_filter_agrees_with_the_plain_reading(drawn: Any) -> None:

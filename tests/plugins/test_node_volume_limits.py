@@ -193,6 +193,7 @@ names = st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True)
 hosts = st.sampled_from(("n", "m"))
 
 
+@pytest.mark.slow
 @given(
     names,
     st.lists(st.tuples(hosts, names), max_size=3),

@@ -363,6 +363,7 @@ def plain_included(node: Any, pod: Any, wanted: Any) -> bool:
     return wanted.node_taints_policy != "Honor" or taint is None
 
 
+@pytest.mark.slow
 @given(spreads())
 @settings(max_examples=examples(200), deadline=None)
 def test_filter_agrees_with_the_plain_reading(made: Bench) -> None:
@@ -390,6 +391,7 @@ def test_filter_agrees_with_the_plain_reading(made: Bench) -> None:
     assert made.statuses() == want
 
 
+@pytest.mark.slow
 @given(spreads())
 @settings(max_examples=examples(200), deadline=None)
 def test_score_agrees_with_the_plain_reading(made: Bench) -> None:

@@ -236,6 +236,7 @@ def plain_scores(
 # Filter
 
 
+@pytest.mark.slow
 @given(two_of("DoNotSchedule"))
 @settings(max_examples=examples(300), deadline=None)
 def test_filter(made: Bench) -> None:

@@ -73,6 +73,7 @@ def test_resources_agree_with_the_plain_reading(drawn: Any) -> None:
         ]
 
 
+@pytest.mark.slow
 @given(drawn=clusters())
 @settings(max_examples=examples(80), deadline=None)
 def test_taints_agree_with_the_plain_reading(drawn: Any) -> None:

@@ -70,6 +70,7 @@ def test_an_extended_resource_counts_for_pods_that_request_it() -> None:
 _AMOUNTS = st.tuples(st.integers(0, 9000), st.integers(0, 2**14))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minor", ["1.35", "1.36"])
 @given(nodes=st.lists(st.tuples(_AMOUNTS, _AMOUNTS), min_size=2, max_size=5), asked=_AMOUNTS)
 def test_a_node_alone_has_the_scores_and_the_verdict_that_it_has_among_others(

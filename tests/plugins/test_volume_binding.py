@@ -371,6 +371,7 @@ def storage(draw: st.DrawFn) -> list[Any]:
     return [STATIC, storage_class("made"), csi_driver(publishes=draw(st.booleans())), *volumes, *claims, *pools]
 
 
+@pytest.mark.slow
 @given(storage(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
 @settings(max_examples=examples(300), deadline=None)
 def test_agrees_with_a_reading_of_the_rule_node_by_node(objects: list[Any], names: list[str]) -> None:

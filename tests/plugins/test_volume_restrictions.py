@@ -164,6 +164,7 @@ def same_disk(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return bool(mine[name] == theirs[name])
 
 
+@pytest.mark.slow
 @given(
     st.lists(mounts, min_size=1, max_size=3, unique_by=str),
     st.lists(st.tuples(st.sampled_from("nm"), st.lists(mounts, min_size=1, max_size=2, unique_by=str)), max_size=4),

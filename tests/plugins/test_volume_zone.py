@@ -132,6 +132,7 @@ def agrees(node: dict[str, str], volumes: list[dict[str, str]]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(st.lists(labelled, min_size=1, max_size=5), st.lists(listed, min_size=1, max_size=3))
 @settings(max_examples=examples(300), deadline=None)
 def test_agrees_with_a_reading_of_the_rule_node_by_node(

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ksched_cli.report.registry import RenderOptions, formats_of, render
 from ksched_cli.simulator import RunOptions, Simulator
 from tests.report.test_notebook import DEMO, FLEET, RESULTS
@@ -53,6 +55,7 @@ def rendered(result: object) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_another_process_renders_the_same(tmp_path: Path) -> None:
     results = {name: make() for name, make in COMMANDS.items()}
     path = tmp_path / "results.pickle"

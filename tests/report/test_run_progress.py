@@ -210,6 +210,7 @@ def waiting_run(tmp_path: Path, waits_at: int) -> list[str]:
     return [sys.executable, "-c", _WAITING, str(waits_at), "simulate", "--from", str(path)]
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_bar_and_an_interrupted_command_says_what_was_done(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     command = waiting_run(tmp_path, waits_at=3)
@@ -239,6 +240,7 @@ def test_a_terminal_gets_a_bar_and_an_interrupted_command_says_what_was_done(tmp
     assert summary.startswith(b"interrupted: 2 of 10 pods had their cycle")
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_bar(tmp_path: Path) -> None:
     done = subprocess.run(waiting_run(tmp_path, waits_at=0), capture_output=True, check=True)
     assert done.stderr == b""

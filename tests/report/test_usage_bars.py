@@ -32,6 +32,7 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_bars_of_zones_and_nodes_with_colours_only(
     command: str, ksched: Ksched, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +89,7 @@ def test_sparkline(values: list[float], unicode: str, ascii: str, monkeypatch: p
     assert sparkline(values, Console(file=io.StringIO(), color_system=None)) == ""
 
 
+@pytest.mark.slow
 def test_sweep_has_a_line_for_its_settings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     run(["sweep", "--fail", "node", "--add-node", "cpu=8,memory=32Gi=0..3", "--from", DRAINED])

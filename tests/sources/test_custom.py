@@ -281,6 +281,7 @@ def test_a_wrong_type_in_a_template(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert finding["message"].startswith("Rollout ml/x: spec.template.spec.containers: expected a list")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "version", "spec", "warned"),
     [
@@ -377,6 +378,7 @@ def paths_in(value: Any) -> Iterator[tuple[Any, ...]]:
             yield from ((step, *path) for path in paths_in(each))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["it"]) for row in DRAFTS])
 def test_a_wrong_type_anywhere_is_a_mistake_or_ignored(row: Any) -> None:
     for *around, last in paths_in({key: row["of"][key] for key in ("metadata", "spec") if key in row["of"]}):

@@ -55,6 +55,7 @@ def devices(version: str, memory: str, *, template: bool = False) -> list[dict[s
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(("memory", "code"), [("40Gi", 0), ("80Gi", 1)])
 @pytest.mark.parametrize("template", [False, True], ids=["claim", "template"])

@@ -77,6 +77,7 @@ def test_check_says_at_least_how_many_it_leaves_out(
     assert "at least 9 manifests in the folders below are not read" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "note"),
     [

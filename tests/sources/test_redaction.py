@@ -72,12 +72,14 @@ def check_same_placements(source: str, config: str | None, folder: Path) -> None
     assert placements(str(path), redacted_config) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 20))
 def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> None:
     config = case / "config.yaml"
     check_same_placements(str(case / "cluster.json"), str(config) if config.exists() else None, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 4))
 def test_no_name_is_left(case: Path) -> None:
     taken = Simulator.of(RunOptions([str(case / "cluster.json")], allow_empty=True)).snapshot("", redacted=True)
@@ -407,6 +409,7 @@ def device_cluster(wanted: dict[str, str]) -> list[dict[str, Any]]:
     return [make_node("n").allocatable(cpu="4", pods=9).doc(), slices, driver, {**claim, "spec": spec}, pod]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -534,6 +534,7 @@ doc("quota used", "v1", "ResourceQuota", "spec: {hard: {cpu: '1'}}\nstatus: {use
 t("start of a pod", POD + "status: {startTime: yesterday}\n", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "target", "described", "field"),
     [

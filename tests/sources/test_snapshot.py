@@ -40,6 +40,7 @@ def document(source: Path, case: Path) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 30))
 def test_a_cluster_and_its_snapshot_come_out_the_same(case: Path, tmp_path: Path) -> None:
     taken = tmp_path / "cluster.ksched.gz"

@@ -130,6 +130,7 @@ def fields_of(kind: Any, seen: set[type[Struct]]) -> typing.Iterator[tuple[str, 
                 yield from fields_of(field.type, seen)
 
 
+@pytest.mark.slow
 def test_which_text_survives_and_why() -> None:
     loaded = loaded_of(*(msgspec.convert(filled(kind), kind) for kind in ALL_KINDS))
     given = json.dumps([filled(kind) for kind in ALL_KINDS])

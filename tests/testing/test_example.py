@@ -74,6 +74,7 @@ def test_the_example_passes(example: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*::test_shop?StatefulSet/shop/db? PASSED*", "*::test_ml?Job/ml/train? PASSED*"])
 
 
+@pytest.mark.slow
 def test_marks_and_pages(example: pytest.Pytester) -> None:
     """Tests with the mark and without, of folders below a folder, and pages of two clusters with the same manifests."""
     without_node(example, "data-2")
@@ -206,6 +207,7 @@ def test_the_entry_point_names_the_plugin() -> None:
     assert {"cluster", "expect", "pytest_generate_tests"} <= set(dir(plugin))
 
 
+@pytest.mark.slow
 def test_the_plugin_costs_other_test_suites_nothing() -> None:
     """Every pytest of an environment imports it."""
     code = (

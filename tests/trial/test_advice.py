@@ -121,6 +121,7 @@ def by_commands(objects: Mapping[Key, Doc], fix: Doc) -> dict[Key, Doc]:
     return after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "name"), WORKLOADS, scope="module")
 def test_commands_are_the_changes_and_the_promise_is_kept(
     shape: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

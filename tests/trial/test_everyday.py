@@ -133,6 +133,7 @@ def test_nodes_with_one_reason_share_a_line(tmp_path: Path, capsys: pytest.Captu
     assert re.search(r"\d nodes pods of batch/nightly-report-generator-abc12-\* have no other node: \d+ Insuff", said)
 
 
+@pytest.mark.slow
 def test_a_sweep_counts_the_pods_that_are_preempted_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As many as `simulate` has."""
     source = stored("mixed", tmp_path)

@@ -41,6 +41,7 @@ def document(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", KEYS)
 def test_a_document_has_the_keys_that_are_promised(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -52,6 +52,7 @@ def states(final: list[dict[str, str]], name: str) -> list[str]:
     return sorted(pod["state"] for pod in final if pod["workload"] == name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settled", [[], ["--settle"]], ids=["plain", "settle"])
 def test_a_pending_pod_preempts_a_daemon_set_pod(
     settled: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -75,6 +75,7 @@ def answer_of(decision: Decision) -> list[Any]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_asked_first_it_decides_the_same(case: Path) -> None:
     (asked, plain), _ = schedulers(case, 2)

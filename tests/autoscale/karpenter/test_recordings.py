@@ -117,6 +117,7 @@ def _node(wanted: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
             yield f"{wanted['pods'][0]}: {key} {found.get(key)} instead of {wanted.get(key)}"
 
 
+@pytest.mark.slow
 def test_all_cases_are_there() -> None:
     assert sorted(recorded()) == sorted(THEMES)
     assert sum(map(len, recorded().values())) == CASES

@@ -159,6 +159,7 @@ def check(drawn: tuple[list[Node], list[Pod], list[Step]]) -> None:
         assert repaired.take(step) == afresh.take(step), step
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("limits")
 def test_every_step_has_the_same_outcome_as_without_reuse() -> None:
     check()

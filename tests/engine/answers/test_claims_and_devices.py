@@ -111,6 +111,7 @@ class ClaimHistory(History):
 MINORS = ["1.37", "1.30", *(pytest.param(minor, marks=pytest.mark.slow) for minor in ("1.34", "1.23", "1.19"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minor", MINORS)
 def test_every_step_has_the_same_outcome_as_without_reuse(minor: str) -> None:
     @given(histories())

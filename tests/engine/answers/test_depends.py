@@ -132,6 +132,7 @@ def scheduler_of(sizes: list[int], *, reuse: bool) -> Scheduler:
 STEPS = st.one_of(st.integers(0, 11), st.sampled_from(["leave", "fork", "back"]))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 2), min_size=12, max_size=12), st.lists(STEPS, min_size=4, max_size=30))
 @settings(max_examples=examples(200), deadline=None)
 def test_a_state_of_ones_own_is_followed_through_placements_and_roll_backs(sizes: list[int], steps: list[Any]) -> None:
@@ -248,6 +249,7 @@ class ConstantPlugin(ScorePlugin[None]):
         return 0 * nodes.rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on", ["node", "usage", "pods on the node"])
 @pytest.mark.parametrize("point", ["score", "normalize"])
 @pytest.mark.parametrize("alike", [pytest.param(True, id="copies"), pytest.param(False, id="pods that sign alike")])

@@ -107,6 +107,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("minor", "without"), CASES)
 def test_every_step_has_the_same_outcome_as_without_reuse(minor: str, without: frozenset[str]) -> None:
     @given(histories(("group",) * 4 if minor in GATES else ()))

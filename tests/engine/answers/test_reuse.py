@@ -143,6 +143,7 @@ def document(case: Path, *, reuse: bool) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 30))
 def test_a_recorded_case_comes_out_the_same_with_and_without(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "_AFRESH_SHARE", 0)

@@ -58,6 +58,7 @@ NONSENSE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("behaviour", "settings", "message"), MISBEHAVIOURS)
 def test_misbehaviour(behaviour: dict[str, Any], settings: dict[str, Any], message: str) -> None:
     with Service({"filter": keep("a")}, **behaviour) as service:
@@ -65,6 +66,7 @@ def test_misbehaviour(behaviour: dict[str, Any], settings: dict[str, Any], messa
         assert (decision.result, decision.message) == ("error", message.format(url=service.url))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "message"), NONSENSE)
 def test_nonsense(answer: Any, message: str) -> None:
     with Service({"filter": answer}) as service:
@@ -73,6 +75,7 @@ def test_nonsense(answer: Any, message: str) -> None:
         assert message.format(url=service.url) in decision.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("behaviour", "settings", "message"), MISBEHAVIOURS)
 def test_misbehaviour_that_may_be_passed_over(
     behaviour: dict[str, Any], settings: dict[str, Any], message: str

@@ -202,6 +202,7 @@ class TestNominatedNodes:
             assert node_of(scheduler, only(scheduler)) == "b"
             assert [named(body) for body in service.bodies("filter")] == [["b"]]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "refusal",
         [

@@ -97,6 +97,7 @@ FRAMINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segments", FRAMINGS)
 def test_every_framing_is_read_to_its_end(segments: list[bytes]) -> None:
     with served(segments) as url:
@@ -115,6 +116,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("segments", "message"), BROKEN)
 def test_an_answer_that_is_cut_off(segments: list[bytes], message: str) -> None:
     with served(segments) as url:
@@ -130,6 +132,7 @@ TRICKLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segments", TRICKLES)
 def test_an_answer_that_trickles_is_cut_at_its_time(segments: list[bytes]) -> None:
     started = time.monotonic()

@@ -57,6 +57,7 @@ def test_odd_answers_count_as_in_go(answer: Any, raw: dict[str, int]) -> None:
     assert {name: each[0] for name, each in found.items()} == {"a": 0, "b": 0, "c": 0, **raw}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "error"),
     [

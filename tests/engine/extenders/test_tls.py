@@ -43,6 +43,7 @@ def ask(settings: dict[str, Any], **server: Any) -> str:
 REFUSED = 'Post "URL/filter": tls: failed to verify certificate: '
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "server", "answer"),
     [
@@ -109,6 +110,7 @@ def test_tls_on_a_port_that_speaks_http() -> None:
         assert re.match(r'Post "https://.*/filter": .*wrong version number', decision.message)
 
 
+@pytest.mark.slow
 def test_certificate_and_key_do_not_stay_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     given = {"caFile": CA, "certData": in_base64("client.pem"), "keyData": in_base64("client.key")}

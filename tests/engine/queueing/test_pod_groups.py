@@ -42,6 +42,7 @@ def _do(line: Line, what: str, name: str) -> None:
         line.pass_time(float(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "before", "now"),
     [

@@ -184,6 +184,7 @@ def test_one_node_may_fail() -> None:
 ZONES = [node(f"n{at}", **{ZONE: "ab"[at % 2]}) for at in range(6)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("survive", "left"),
     [

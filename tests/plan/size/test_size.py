@@ -365,6 +365,7 @@ def hard(pods: int = 40) -> list[Any]:
     return [pending(f"p{at:02}", cpu=sizes[at * 7 % 4][0], memory=sizes[at * 7 % 4][1]) for at in range(pods)]
 
 
+@pytest.mark.slow
 def test_a_time_limit_of_a_tenth_of_a_second_gives_the_best_set_so_far() -> None:
     shapes = [SMALL, LARGE, shape("c", "0.15", cpu="8", memory="16Gi"), shape("r", "0.23", cpu="7", memory="61Gi")]
     found = size(hard(), *shapes, time_limit=0.1)
@@ -522,6 +523,7 @@ def test_the_next_cheaper_set_is_there_with_the_pod_that_fails() -> None:
     assert "Insufficient" in found.cheaper.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "cost"),
     [

@@ -58,6 +58,7 @@ def test_whole_nodes_cost_more_than_parts_of_nodes() -> None:
     assert bounds(made) == (147, 159, 159)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("least", "prices", "cost"),
     [
@@ -77,6 +78,7 @@ def test_the_least_sum_of_prices(least: int, prices: list[int], cost: int) -> No
     assert payable(least, prices) == cost
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=9),
     st.lists(st.tuples(st.integers(5, 39), st.integers(1, 8), st.integers(1, 8)), max_size=2),

@@ -28,6 +28,7 @@ def failed(row: VariantRow) -> dict[str, tuple[str, str]]:
 FLAGS: dict[str, Any] = {"force": True, "ignore_daemonsets": True, "delete_emptydir_data": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(10), 5))
 @pytest.mark.parametrize("what", ["node", "zone"])
 def test_failures_equal_drains(seed: int, what: str) -> None:
@@ -52,6 +53,7 @@ def test_failures_equal_drains(seed: int, what: str) -> None:
         assert row.figures.lost == len(drain.lost)
 
 
+@pytest.mark.slow
 def test_the_ten_clusters_have_every_result() -> None:
     """The test above compares more than clusters in which nothing happens."""
     rows = [row for seed in range(10) for row in Simulator.load(cluster(seed)).sweep(fail="node")]
@@ -63,6 +65,7 @@ def without_a_node(result: DrainResult) -> set[str]:
     return {each.pod for each in (*result.unplaced, *result.displaced, *result.homeless)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(10), 5))
 def test_failures_equal_drains_where_pods_are_pending(seed: int) -> None:
     """Some pending pods lose the place that they have without the failure, and some preempt others."""

@@ -169,6 +169,7 @@ def test_the_rate_counts_variants_that_were_run(tmp_path: Path) -> None:
     assert (again.variants, again.stats.resumed, again.stats.variants_per_second) == (2, 2, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "is_drawn"),
     [

@@ -89,6 +89,7 @@ def test_a_pod_of_a_failed_node_preempts_another() -> None:
     assert first.reason == "default/weak-0 is preempted and moves to n2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.25", "1.30", "1.36"])
 def test_minors(version: str) -> None:
     found = {row.at["kubeVersion"]: row for row in rows(kube_version="1.25,1.30,1.36")}
@@ -192,6 +193,7 @@ def test_the_grid_of_a_sweep_file_is_beside_it(tmp_path: Path) -> None:
     assert row.at == {"grid": {"strategy": "MostAllocated"}}
 
 
+@pytest.mark.slow
 def test_tie_breaks() -> None:
     """The same draws as --tie-break random with this seed."""
     for row in rows(ties=5, seed=3):

@@ -69,6 +69,7 @@ def names(cluster: LiveCluster, kind: Any = Pod) -> list[str]:
 ALL = [f"p{number}" for number in range(7)]
 
 
+@pytest.mark.slow
 def test_a_whole_cluster(kube: KubeServer, tmp_path: Path) -> None:
     cluster = read(kube, tmp_path)
     assert names(cluster) == ALL
@@ -95,6 +96,7 @@ def test_no_connection_stays_open(
     assert len(made[0].pool.pools) == 0
 
 
+@pytest.mark.slow
 def test_only_get_is_ever_sent(kube: KubeServer, tmp_path: Path) -> None:
     read(kube, tmp_path)
     assert {request.method for request in kube.requests} == {"GET"}
@@ -122,6 +124,7 @@ def test_the_first_look_takes_the_servers_cache_and_later_pages_follow(
     ]
 
 
+@pytest.mark.slow
 def test_a_cache_that_sends_all_at_once_is_asked_again_for_pages(
     kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +158,7 @@ def test_trouble_that_passes_is_not_noticed(faults: list[Fault], kube: KubeServe
     assert kube.faults[PODS] == []
 
 
+@pytest.mark.slow
 def test_a_list_that_expires_between_pages_starts_again_and_nothing_is_there_twice(
     kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +168,7 @@ def test_a_list_that_expires_between_pages_starts_again_and_nothing_is_there_twi
     assert sum(request.path == PODS for request in kube.requests) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "faults", "expected"),
     sampled(
@@ -198,6 +203,7 @@ def test_half_a_cluster_is_none(
     assert str(caught.value).startswith(kube.url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [never_answers, stops_within_the_body], ids=["no answer", "a body without an end"])
 def test_a_slow_server_is_given_up_after_the_timeout(fault: Fault, kube: KubeServer, tmp_path: Path) -> None:
     kube.faults[PODS] += [fault] * 8
@@ -262,6 +268,7 @@ def test_karpenter_is_read_where_the_server_has_its_groups(kube: KubeServer, tmp
     assert not [path for path in kube.paths() if "aksnodeclasses" in path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v1", "v1beta1", ""])
 def test_the_ranges_of_services_are_read(
     version: str, kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -293,6 +300,7 @@ def test_an_older_version_of_a_group_is_read_where_the_newest_is_not_served(kube
     assert [each.value.metadata.name for each in found["DeviceClass"]] == ["gpu"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1", "v1alpha3"])
 def test_devices_of_each_version(
     version: str, kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -313,12 +321,14 @@ def test_devices_of_each_version(
         assert "notRead" not in document["coverage"]
 
 
+@pytest.mark.slow
 def test_a_client_certificate(kube: KubeServer, tmp_path: Path) -> None:
     path = kube.kubeconfig(tmp_path, **kube.client_certificate())
     assert names(read_cluster(connect(LiveOptions(kubeconfig=path)))) == ALL
     assert not any("Authorization" in request.headers for request in kube.requests)
 
 
+@pytest.mark.slow
 def test_an_exec_plugin(kube: KubeServer, tmp_path: Path) -> None:
     answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": TOKEN}}
     plugin = tmp_path / "plugin"
@@ -336,12 +346,14 @@ def test_an_exec_plugin_that_fails_is_named(kube: KubeServer, tmp_path: Path) ->
         read_cluster(connect(LiveOptions(kubeconfig=path)))
 
 
+@pytest.mark.slow
 def test_impersonation(kube: KubeServer, tmp_path: Path) -> None:
     read(kube, tmp_path, user="bob", groups=("dev",))
     headers = [request.headers for request in kube.requests]
     assert all((each["Impersonate-User"], each["Impersonate-Group"]) == ("bob", "dev") for each in headers)
 
 
+@pytest.mark.slow
 def test_a_kubeconfig_may_impersonate_and_need_no_current_context(kube: KubeServer, tmp_path: Path) -> None:
     path = Path(kube.kubeconfig(tmp_path, token=TOKEN, **{"as": "carol", "as-groups": ["ops"]}))
     path.write_text(path.read_text().replace("current-context: test\n", ""))
@@ -351,6 +363,7 @@ def test_a_kubeconfig_may_impersonate_and_need_no_current_context(kube: KubeServ
     }
 
 
+@pytest.mark.slow
 def test_several_kubeconfigs_are_merged(
     kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ksched: Ksched
 ) -> None:
@@ -364,6 +377,7 @@ def test_several_kubeconfigs_are_merged(
     assert len(ksched("simulate", "-o", "name", code=0).out.splitlines()) == 7
 
 
+@pytest.mark.slow
 def test_tls_server_name(kube: KubeServer, tmp_path: Path) -> None:
     path = Path(kube.kubeconfig(tmp_path))
     text = path.read_text().replace("127.0.0.1", "localhost")
@@ -427,6 +441,7 @@ def test_timeouts_are_written_as_kubectl_does(text: str, seconds: float | None) 
 CASES = ["basic-00", "volumes-03", "dra-02", "preemption-01", "defaultspread-00", "pdb-02"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(CASES, 3))
 def test_a_live_cluster_its_snapshot_and_its_dump_give_the_same_document(
     case: str, ca: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -451,6 +466,7 @@ def _document(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
     return document
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_named_beside_the_answers_it_could_change(
     kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], ksched: Ksched
 ) -> None:
@@ -472,6 +488,7 @@ def test_what_is_missing_is_named_beside_the_answers_it_could_change(
     assert "not taken into account: PersistentVolumeClaim (forbidden)" in shown
 
 
+@pytest.mark.slow
 def test_manifests_go_into_the_namespace_of_the_context_and_n_shows_one_namespace(
     kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -499,6 +516,7 @@ def test_a_kubeconfig_that_may_not_be_read(tmp_path: Path) -> None:
         connect(LiveOptions(kubeconfig=str(path)))
 
 
+@pytest.mark.slow
 def test_a_broken_object_of_a_live_cluster_is_told_like_one_of_a_file(
     kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -509,6 +527,7 @@ def test_a_broken_object_of_a_live_cluster_is_told_like_one_of_a_file(
     assert "live: pods: x/odd: items[7].spec.containers: expected" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [refuses(401), refuses(403), ends_within_a_chunk, sends(b"{")])
 def test_the_command_ends_in_3_and_a_sentence(fault: Fault, kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     kube.faults["/api/v1/nodes"] += [fault] * 50

@@ -44,6 +44,7 @@ def asked(kube: KubeServer) -> list[dict[str, str]]:
     return [request.query for request in kube.requests if request.path == EVENTS]
 
 
+@pytest.mark.slow
 def test_events_are_read_page_by_page(
     kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +65,7 @@ def test_events_are_read_page_by_page(
     assert {request.method for request in kube.requests} == {"GET"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "reason"),
     [pytest.param(403, "forbidden", id="forbidden"), pytest.param(404, "no such list (404)", id="not there")],
@@ -80,11 +82,13 @@ def test_without_events_the_conditions_are_compared_and_that_is_told(
     assert "not taken into account: Event (" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_trouble_with_events_is_trouble(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     kube.faults[EVENTS].append(refuses(401, "who are you"))
     assert "it does not know you" in ksched("verify", "--kubeconfig", kube.kubeconfig(tmp_path), code=3).err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [["simulate"], ["explain", "p0"], ["snapshot", "-o", "/dev/null"], ["check", "-f", "/dev/null"]]
 )

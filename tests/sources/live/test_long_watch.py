@@ -61,6 +61,7 @@ class Following:
                 return tuple(sorted(each.value.metadata.name for each in event.found))  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_quiet_watch_outlives_the_time_to_connect(
     ca: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_quiet_watch_outlives_the_time_to_connect(
     assert seen[0].read_timeout >= watching._SECONDS + 30
 
 
+@pytest.mark.slow
 def test_two_quiet_hours_a_restart_and_an_expiry(ca: trustme.CA, tmp_path: Path) -> None:
     now = [0.0]
     with serving([make_node("n0").doc(), make_pod("p0").doc()], ca) as kube:
@@ -121,6 +123,7 @@ def test_two_quiet_hours_a_restart_and_an_expiry(ca: trustme.CA, tmp_path: Path)
         following.follower.stop.set()
 
 
+@pytest.mark.slow
 def test_a_slow_kind_keeps_no_other_waiting(ca: trustme.CA, tmp_path: Path) -> None:
     gate = threading.Event()
 
@@ -139,6 +142,7 @@ def test_a_slow_kind_keeps_no_other_waiting(ca: trustme.CA, tmp_path: Path) -> N
         following.follower.stop.set()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_busy_is_given_time(ca: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pauses grow, and Retry-After counts."""
     waited: list[float] = []
@@ -159,6 +163,7 @@ def test_a_server_that_is_busy_is_given_time(ca: trustme.CA, tmp_path: Path, mon
     assert 0.01 * 2 * 0.75 <= waited[1] < waited[2] < waited[3] < 0.2
 
 
+@pytest.mark.slow
 def test_watches_that_end_at_once_are_not_opened_without_a_pause(ca: trustme.CA, tmp_path: Path) -> None:
     waited: list[float] = []
     with serving([make_pod("p0").doc()], ca) as kube:
@@ -173,6 +178,7 @@ def test_watches_that_end_at_once_are_not_opened_without_a_pause(ca: trustme.CA,
     assert waited[0] < waited[2]
 
 
+@pytest.mark.slow
 def test_a_kind_that_may_no_longer_be_listed_is_not_taken_for_empty(ca: trustme.CA, tmp_path: Path) -> None:
     path = "/apis/policy/v1/poddisruptionbudgets"
     from ksched_cli.api.workloads import PodDisruptionBudget

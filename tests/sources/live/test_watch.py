@@ -90,6 +90,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
     return make_pod(name).spec(**spec).doc()
 
 
+@pytest.mark.slow
 def test_changes_arrive_as_they_happen(kube: KubeServer, following: queue.Queue[Event]) -> None:
     kube.change("ADDED", pod("p1"))
     kube.change("MODIFIED", pod("p1", nodeName="n1"))
@@ -111,6 +112,7 @@ def bookmark(revision: int) -> dict[str, Any]:
     return {"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": str(revision)}}}
 
 
+@pytest.mark.slow
 def test_after_a_bookmark_the_watch_goes_on_from_there(ca: trustme.CA, tmp_path: Path) -> None:
     with serving([make_node("n1").doc()], ca) as kube:
         kube.faults[WATCH].append(sends_and_ends(bookmark(100)))
@@ -131,6 +133,7 @@ def test_after_a_bookmark_the_watch_goes_on_from_there(ca: trustme.CA, tmp_path:
         follower.stop.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expired",
     [
@@ -155,6 +158,7 @@ def test_an_expired_watch_lists_again(expired: Any, kube: KubeServer, tmp_path: 
     follower.stop.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -238,6 +242,7 @@ def test_a_lost_server_is_told_once_and_so_is_its_return() -> None:
     assert [each.kind for each in watch.seen() if isinstance(each, News)] == [Kind.LOST, Kind.BACK]
 
 
+@pytest.mark.slow
 def test_a_cluster_followed_to_the_end(kube: KubeServer, tmp_path: Path) -> None:
     setup = RunOptions(live=LiveOptions(kubeconfig=kube.kubeconfig(tmp_path)))
     told: queue.Queue[News] = queue.Queue()
@@ -280,6 +285,7 @@ def test_the_command_prints_a_line_for_each(kube: KubeServer, tmp_path: Path, ks
     assert run([*live[:3], "--for", "50ms"]) == 0
 
 
+@pytest.mark.slow
 def test_mistakes(kube: KubeServer, tmp_path: Path, ksched: Ksched) -> None:
     live = ["watch", "--kubeconfig", kube.kubeconfig(tmp_path)]
     assert "-n defualt: nothing of the input is in namespace defualt" in ksched(*live, "-n", "defualt", code=2).err

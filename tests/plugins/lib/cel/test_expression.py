@@ -287,6 +287,7 @@ def test_division_and_remainder_belong_together(left: int, right: int) -> None:
     assert matches(f"({left}) / ({right}) * ({right}) + ({left}) % ({right}) == ({left})")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["&&", "||"])
 def test_long_chains(operator: str) -> None:
     assert matches(f" {operator} ".join(["1 < 2"] * 3000))
