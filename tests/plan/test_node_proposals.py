@@ -165,3 +165,18 @@ def test_a_copy_in_another_zone_has_the_zone_in_every_label_of_its_zone() -> Non
     _, two = NodeProposals(loaded_of(*objects), pod, 3, []).in_another_zone(rejected)
     labels = [f"--label a1-clone-{at}={key}=b" for at in (1, 2) for key in ("topology.ebs.csi.aws.com/zone", ZONE)]
     assert [str(each) for each in two.edits] == ["--clone-node a1=2", *labels]
+
+
+def test_no_fewer_nodes_where_it_takes_that_a_daemon_preempts_another_pod() -> None:
+    """The other pod is tried first and takes a new node. Three nodes are enough only if the pod of the DaemonSet comes in
+    time to preempt it."""
+    logs = make_workload("DaemonSet", "logs", requests={"cpu": "2"}, pod={"priorityClassName": "system-node-critical"})
+    daemon = msgspec.convert({**logs, "metadata": {"name": "logs", "namespace": "default"}}, DaemonSet)
+    there = make_pod("on-n").requests(cpu="20").on("n").priority(2_000_001_000)
+    other = make_pod("other").requests(cpu="19").owner("ReplicaSet", "other")
+    replicas = [make_pod(name).requests(cpu="4").host_port(80).owner("ReplicaSet", "web") for name in ("a", "b", "p")]
+    found = explained(
+        [node("n", cpu="20").obj(), daemon, *(each.obj() for each in (there, other, *replicas))], "p"
+    ).fixes
+    assert found is not None
+    assert [each.text for each in found.found] == ["4 more nodes like n"]

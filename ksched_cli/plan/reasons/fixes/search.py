@@ -415,14 +415,15 @@ class FixTrials:
 
     def with_fewest_nodes(self, proposal: Proposal, fix: Fix) -> Fix:
         """The fix with as few new nodes as a run proves to be enough for as many pods. One node fewer is tried first,
-        which mostly fails, then the numbers are bisected."""
+        which mostly fails, then the numbers are bisected. Fewer nodes for which pods of others are left out or lost are
+        not promised: the order in which all pods are tried decides whether they are enough."""
         if proposal.new_nodes is None:
             return fix
         low, high = proposal.new_nodes.fewer, proposal.new_nodes.count
         middle = high - 1
         while low < middle:
             fewer = self.try_out(proposal.with_new_nodes(middle))
-            if fewer is None or fewer.promise.pods < fix.promise.pods:
+            if fewer is None or fewer.promise.pods < fix.promise.pods or fewer.left_out or fewer.lost:
                 low = middle
             else:
                 high, fix = middle, fewer
