@@ -1,1 +1,1 @@
-"""One file per command: parse, wire, run, print, exit."""
+"""One file per command: parse the options, run, print, exit."""

@@ -1,1 +1,1 @@
-"""How a scheduling cycle runs: profile, queue, cycle, preemption's trials. It names no plugin."""
+"""How a scheduling cycle runs: profile, queue, cycle, preemption's trials. It imports no plugin."""

@@ -1,1 +1,1 @@
-"""The use cases: plain functions from a scheduler to frozen results."""
+"""The use cases: from an input and its scheduler to frozen results. A file or folder per command."""

@@ -1,4 +1,4 @@
-"""A cluster at a glance: its nodes with what runs on them, and the pods that wait for a node."""
+"""A cluster at a glance: its nodes with what runs on them, and the pods that wait for a node, for notebooks."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def _outcomes(
     recorder: CurveRecorder | None,
 ) -> Iterator[PodOutcome]:
     started = time.perf_counter()
-    # The last outcome, and the decision that it is about or that its decision repeats.
+    # The last outcome, and its decision, or the one that its decision repeats.
     outcome: PodOutcome | None = None
     first: Decision | None = None
     brief = output.is_brief([scheduler.cluster.pods.infos[row].pod for row in queue.active])

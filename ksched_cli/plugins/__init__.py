@@ -1,1 +1,1 @@
-"""The plugins of kube-scheduler, one file each. They import the framework and never each other."""
+"""The plugins of kube-scheduler, a room (a file or a folder) each. They import the framework and never each other."""

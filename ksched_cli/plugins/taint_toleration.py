@@ -122,6 +122,7 @@ _SOFT = "PreferNoSchedule"
 
 class TaintTolerationRules(ReleaseRules, plugins="TaintToleration"):
     notes = (
+        # The weight itself is in releases/default_plugins.py.
         Rule("1.23", "weight", "Its score weighs 3; before, 1."),
         Rule(
             "TaintTolerationComparisonOperators",

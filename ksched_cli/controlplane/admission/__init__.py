@@ -1,1 +1,1 @@
-"""What the API server's admission does to a pod before the scheduler sees it. One admission, one file."""
+"""What the API server's admission does to a pod before the scheduler sees it. Related ones share a file."""

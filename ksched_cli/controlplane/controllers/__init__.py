@@ -1,1 +1,1 @@
-"""One file per controller of kube-controller-manager, each with one `reconcile`."""
+"""The controllers of kube-controller-manager, each with one `reconcile`. Those that belong together share a file."""

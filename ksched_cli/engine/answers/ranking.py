@@ -50,8 +50,8 @@ Extremes = tuple[tuple[int, int], ...]
 
 
 class FixedScores(Struct, frozen=True):
-    """What PreScore of the plugins returned for which only the node object matters, their columns, the extremes of all
-    nodes, and sums by the extremes of the feasible nodes: for all pods that sign alike for these plugins."""
+    """Of the plugins that depend on the node object only: what PreScore returned, their columns, the extremes of all
+    nodes, and sums by the extremes of the feasible nodes. They hold for all pods that sign alike for these plugins."""
 
     states: dict[str, Any]
     skipped: frozenset[str]

@@ -1,8 +1,8 @@
 """Runs a profile's plugins over nodes (framework/runtime.frameworkImpl): PreFilter with its extensions, Filter with and
 without nominated pods, PreScore and Score.
 
-A Runtime holds no state of a cycle: that is in CycleState. It remembers nothing: what holds for later pods is in
-engine/answers/, which calls the same methods for the nodes that have changed.
+A Runtime holds no state of a cycle: that is in CycleState. It adds nothing to its memory: engine/answers/ keeps what
+holds for later pods, and calls the same methods for the nodes that have changed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""One scheduling cycle (schedule_one.go), serial and without binding anything: PreFilter, Filter, PostFilter, PreScore,
-Score, select, assume, bind. Reserve, Permit and the binding cycle run their plugins; nothing is written anywhere.
+"""One scheduling cycle (schedule_one.go), serial: PreFilter, Filter, PostFilter, PreScore, Score, select, assume,
+Reserve, Permit and the binding cycle with its plugins. Nothing is written to an API server.
 
 The cycle evaluates all nodes. The statuses of nodes that kube-scheduler would not reach are cleared. With a `Memory` of
 earlier cycles, the same steps take their results from there; every result is the same without it.

@@ -98,7 +98,7 @@ class BudgetWatch:
 
 
 class NodeEvictions:
-    """`requested` are the pods whose eviction was requested. `ending` is the first one that is not rest."""
+    """`requested` are the pods whose eviction was requested. `ending` is the first end that is not `settled`."""
 
     def __init__(self, world: World, flags: Flags) -> None:
         self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
@@ -401,8 +401,8 @@ class DrainRun(Run):
         return self.in_order(partial(self._drain_all, nodes), choices)
 
     def _drain_all(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
-        """Cordon the nodes, place the pending pods that they took, and drain one node after the other (RunDrain). Nodes
-        with refused evictions are tried again after the others, whose new pods may have helped."""
+        """Cordon the nodes, place the pending pods that these had taken, and drain one node after the other (RunDrain).
+        Nodes with refused evictions are tried again after the others, whose new pods may have helped."""
         world, anyway = self.world, self._anyway
         with world.cluster.specs_change_together():
             world.apply(partial(_cordon, nodes))

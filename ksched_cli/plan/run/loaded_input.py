@@ -1,4 +1,4 @@
-"""The input that was loaded for the options of a run, and its scheduler before there is a cluster.
+"""The input that was loaded for the options of a run, and what its scheduler will be made of.
 
 `SchedulerSpec` has the version, gates, plugins and configuration of the scheduler; `LoadedInput` the objects.
 """
@@ -109,9 +109,9 @@ class MakeScheduler(Protocol):
 
 
 class InputMaker(Struct, frozen=True):
-    """What the composition root does for commands that make inputs of their own: it reads the sources, makes the input
-    of them or of a cluster that is read, and the scheduler of options and what makes such schedulers. It can be
-    pickled."""
+    """What the composition root does for commands that make inputs of their own. It reads the sources and makes the
+    input of them, or of a cluster that is read. It makes a `SchedulerSpec` of options, and a function that makes
+    schedulers. It can be pickled."""
 
     read_sources: Callable[[RunOptions], Loaded]
     load_input: Callable[[RunOptions, Loaded | None], tuple[LoadedInput, Changes]]
@@ -120,7 +120,7 @@ class InputMaker(Struct, frozen=True):
 
 
 class LoadedInput(Struct, frozen=True):
-    """The cluster with its manifests and edits applied, before any scheduler is made. `made_pods` came with
+    """The cluster before or after its manifests and edits, before any scheduler is made. `made_pods` came with
     the manifests, `deleted` those that the edits have deleted, and `wanted` selects the pods that are shown."""
 
     loaded: Loaded
