@@ -242,6 +242,8 @@ def expand_path(given: str, options: ReadOptions = DUMPS) -> Files:
         mode = path.stat().st_mode
     except OSError as problem:
         raise InputError(Problem(_problem_text(problem), given, hint=_nearest(path))) from None
+    except ValueError:
+        raise InputError(Problem("not a path: it has a character that no name of a file can have", given)) from None
     if stat.S_ISDIR(mode):
         return _expand_directory(path, given, options)
     if stat.S_ISREG(mode):

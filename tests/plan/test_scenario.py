@@ -200,6 +200,7 @@ def test_edits_that_the_run_itself_makes_impossible_are_told_with_their_line(tmp
     [
         pytest.param([{"expect": {"survives": {"node": 3}}}] , "any 3 of 100 are 161700 cases, and no more than 2000 are tried", id="too many cases"),
         pytest.param([{"apply": "nothing.yaml"}], "nothing.yaml: no such file or directory", id="no such manifest"),
+        pytest.param([{"apply": "m\0.yaml"}], "m\0.yaml: not a path", id="a name that no file can have"),
         pytest.param([{"apply": "https://x/y.yaml"}], "https://x/y.yaml cannot be read here (give a file or a directory)", id="URL"),
         pytest.param([{"cordon": "n-1", "uncordon": "n-1"}], "steps[0].cordon: node n-1 is uncordoned by --uncordon (give one of the two)", id="contradiction"),
         pytest.param([{"addNode": "nope.yaml"}], "steps[0].addNode: nope.yaml: no such file or directory", id="no such template"),
