@@ -109,6 +109,7 @@ def test_apply_on_the_client_side(
     assert (replaced(document), running(document)) == ends
     gaps = [each for each in document["coverage"].get("admissionNotModelled", ()) if "kubectl apply" in each]
     assert len(gaps) == (last is None)
+    assert all("no last-applied annotation of Deployment default/w, so that" in each for each in gaps)
 
 
 SCALED = {

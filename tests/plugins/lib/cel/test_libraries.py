@@ -36,6 +36,12 @@ ADDRESS = "ip(device.attributes['driver.example.com'].address)"
         pytest.param(f"{DAY} > timestamp('2026-02-28T23:59:59Z')", id="later"),
         pytest.param("timestamp('2026-01-01T02:00:00+02:00') == timestamp('2026-01-01T00:00:00Z')", id="offset"),
         pytest.param("timestamp('2026-01-01T00:00:00-01:30') == timestamp('2026-01-01T01:30:00Z')", id="behind"),
+        pytest.param(
+            "timestamp('2026-01-02T00:00:00+24:00') == timestamp('2026-01-01T00:00:00Z')", id="offset of 24 hours"
+        ),
+        pytest.param(
+            "timestamp('2026-01-01T01:00:00+00:60') == timestamp('2026-01-01T00:00:00Z')", id="offset of 60 minutes"
+        ),
         pytest.param(f"{DAY} - timestamp('2026-03-01T12:30:45Z') == duration('500ms')", id="between two"),
         pytest.param(f"{DAY} + duration('24h') > timestamp('2026-03-02T00:00:00Z')", id="a day after"),
         pytest.param(f"duration('24h') + {DAY} == {DAY} + duration('24h')", id="either way round"),
