@@ -28,7 +28,7 @@ from ksched_cli.autoscale.karpenter.labels import provider_of, requirement_probl
 from ksched_cli.autoscale.karpenter.provisioner import Offer, Options, node_pool_provider, offers, provision
 from ksched_cli.autoscale.karpenter.requirements import ZONE
 from ksched_cli.autoscale.karpenter.state import is_provisionable
-from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.errors import InputError, Problem, UsageError, named
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 
@@ -222,8 +222,7 @@ def _volumes_without_claim(loaded: Loaded) -> list[str]:
     names = [each.metadata.name for each in loaded.of(PersistentVolume) if each.spec.claim_ref is None]
     if not names:
         return []
-    text = f"node affinity of PersistentVolumes without a claimRef (Karpenter): {', '.join(names[:3])}"
-    return [text + (f" and {len(names) - 3} more" if len(names) > 3 else "")]
+    return [f"node affinity of PersistentVolumes without a claimRef (Karpenter): {named(names, 3)}"]
 
 
 def _built_in(

@@ -73,7 +73,7 @@ from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side, 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
 from ksched_cli.engine.hints import VirtualClock
-from ksched_cli.errors import InputError, Problem, did_you_mean
+from ksched_cli.errors import InputError, Problem, did_you_mean, named
 from ksched_cli.sources.loaded import APPLY_CONFLICT, IMMUTABLE, INVALID, REFUSED, Loaded, resource_of, workload_label
 from ksched_cli.sources.places import Places, in_workload, template_of
 from ksched_cli.sources.templates import copied, defaulted, owner_reference, stamp, uid_of
@@ -599,9 +599,8 @@ def apply_gaps(store: Store, manifests: Loaded) -> Iterator[str]:
         workload_label(item) for items in manifests.objects.values() for item in items if _lacks(store, manifests, item)
     ]
     if found:
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         text = _NO_OWNERS if manifests.server_side else _NO_LAST
-        yield f"kubectl apply: {text.format(found[0] + more)}"
+        yield f"kubectl apply: {text.format(named(found, 1))}"
     yield from _Registries(store, manifests).gaps(manifests)
 
 

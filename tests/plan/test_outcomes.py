@@ -95,7 +95,7 @@ def test_the_outcome_of_a_pod(name: str, found: str) -> None:
     assert raised.value.args == (found,)
 
 
-# What `--detail full` says of each node, told by kinds that nodes share
+# What `--detail full` says about each node, named by kinds that nodes share
 
 
 def streamed(outcome: PodOutcome) -> str:

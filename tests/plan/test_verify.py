@@ -1,4 +1,4 @@
-"""A cluster whose scheduler answered as ours does agrees with it; every way to differ is told as what it is. The cycles
+"""A cluster whose scheduler answered as ours does agrees with it; every way to differ is named as what it is. The cycles
 of a search are limited."""
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from ksched_cli.plan.check.results import (
     nothing_checked,
 )
 from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
-from ksched_cli.plan.check.workloads import CheckRun, evicted_anyway
+from ksched_cli.plan.check.workloads import CheckRun, autoscaled, evicted_anyway
 from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.run.coverage import with_manifest_gaps
@@ -205,14 +205,9 @@ class Scaled(Struct, frozen=True):
 def scaled_workloads(items: Sequence[Any], cluster: Loaded, manifests: Loaded) -> Iterator[Scaled]:
     """The workloads that an autoscaler of the manifests, or else of the cluster, scales; also those of the cluster that
     one of the manifests scales."""
-    kinds = {kind.__name__: kind for kind in (Deployment, ReplicaSet, StatefulSet)}
-    names = {(type(item).__name__, item.metadata.namespace, item.metadata.name) for item in items}
-    there = (
-        cluster.get(kinds[each.target_kind], each.target_name, each.namespace)
-        for each in manifests.autoscalers
-        if each.target_kind in kinds and (each.target_kind, each.namespace, each.target_name) not in names
-    )
-    items = [*items, *(item for item in there if item is not None)]
+    written = {(type(item).__name__, item.metadata.namespace, item.metadata.name) for item in items}
+    there = autoscaled(manifests, cluster.get)
+    items = [*items, *(item for item, by in there if (by.target_kind, by.namespace, by.target_name) not in written)]
     found = {
         (each.target_kind, each.namespace, each.target_name): each
         for each in (*cluster.autoscalers, *manifests.autoscalers)

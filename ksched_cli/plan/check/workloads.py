@@ -7,7 +7,7 @@ without its old pods, and which evictions happen without the manifests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from msgspec import Struct
@@ -47,7 +47,7 @@ from ksched_cli.errors import named
 from ksched_cli.framework.reasons import FieldPath
 from ksched_cli.plan.check.results import MOST_NAMED, Losses, is_of
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.sources.loaded import Loaded, Origin, resource_of, workload_label
+from ksched_cli.sources.loaded import Autoscaler, Loaded, Origin, resource_of, workload_label
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, cron_job_run
 from ksched_cli.whatif.order import in_order
@@ -196,16 +196,24 @@ _STATES: Mapping[type[Struct], Callable[[ControlPlane, Any], WorkloadState]] = {
 _SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
 
+def autoscaled(manifests: Loaded, get: Callable[[type[Any], str, str], Any]) -> Iterator[tuple[Any, Autoscaler]]:
+    """The workloads that autoscalers of the manifests scale, with these. `get` finds an object by kind, name and
+    namespace."""
+    kinds = {kind.__name__: kind for kind in _SCALED}
+    for each in manifests.autoscalers:
+        kind = kinds.get(each.target_kind)
+        item = get(kind, each.target_name, each.namespace) if kind is not None else None
+        if item is not None:
+            yield item, each
+
+
 def workloads_of_policy(plane: ControlPlane, manifests: Loaded, written: Set[Identity]) -> list[Any]:
     """The workloads of the cluster that an autoscaler of the manifests scales, or that lack pods in the namespace of a
     quota of the manifests; not those that are `written` in the manifests. Their place is that of the autoscaler or the
     quota."""
-    kinds, found = {kind.__name__: kind for kind in _SCALED}, dict[Identity, tuple[Any, Any]]()
-    for each in manifests.autoscalers:
-        kind = kinds.get(each.target_kind)
-        item = plane.store.get(kind, each.target_name, each.namespace) if kind is not None else None
-        if item is not None:
-            found[identity_of(item)] = item, each
+    found: dict[Identity, tuple[Any, Any]] = {}
+    for item, autoscaler in autoscaled(manifests, plane.store.get):
+        found[identity_of(item)] = item, autoscaler
     quotas = {each.metadata.namespace: each for each in manifests.of(ResourceQuota)}
     for kind in _SCALED if quotas else ():
         for item in plane.store.of(kind):

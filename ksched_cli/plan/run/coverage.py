@@ -124,8 +124,7 @@ def job_gaps(*inputs: Loaded) -> list[str]:
 def autoscaler_gaps(*inputs: Loaded) -> list[str]:
     """That no input has the metrics of autoscalers, in one sentence."""
     found = sorted(each.label for loaded in inputs for each in loaded.autoscalers if each.least < each.most)
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return [f"{found[0]}{more}: no input has metrics, so that replicas between the bounds stay"] if found else []
+    return [f"{named(found, 1)}: no input has metrics, so that replicas between the bounds stay"] if found else []
 
 
 def with_manifest_gaps(coverage: Mapping[str, Any], *manifests: Loaded, gaps: Iterable[str]) -> dict[str, Any]:

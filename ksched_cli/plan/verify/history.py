@@ -22,6 +22,7 @@ from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.errors import named
 from ksched_cli.plan.verify.results import NOT_KNOWN, Agreement
 from ksched_cli.sources.events import PreemptionEvent, ScheduledPod
 
@@ -221,8 +222,7 @@ class Evidence(Struct, frozen=True):
             yield f"pods that were bound before are gone: {last.key} on {last.node}{others}"
         there = [each.name for each in self.replaced if each.since < at < each.until]
         if there:
-            others = f" and {len(there) - 1} more" if len(there) > 1 else ""
-            yield f"ReplicaSet {there[0]}{others} of that time has no pods any more"
+            yield f"ReplicaSet {named(there, 1)} of that time has no pods any more"
 
     def since(self, stamp: str) -> str:
         """The facts about the time since then."""
